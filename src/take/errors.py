@@ -1,0 +1,45 @@
+"""Errors a user can mend: what is wrong, where, what is allowed, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class TakeError(Exception):
+    """Base of every error TAKE raises on purpose."""
+
+
+class InputError(TakeError, ValueError):
+    """The user's data or settings cannot be used as they are.
+
+    >>> raise InputError("blank text", where="tickets.csv, row 3", remedy="fill it or drop the row")
+    Traceback (most recent call last):
+    take.errors.InputError: tickets.csv, row 3: blank text. To mend: fill it or drop the row.
+    """
+
+    def __init__(self, problem: str, *, where: str = "", allowed: str = "", remedy: str = "") -> None:
+        message = f"{where}: {problem}." if where else f"{problem[:1].upper()}{problem[1:]}."
+        if allowed:
+            message += f" Allowed: {allowed}."
+        if remedy:
+            message += f" To mend: {remedy}."
+        super().__init__(message)
+
+
+class AlteredArtifactError(TakeError):
+    """An artifact on disk is not the one that was written there."""
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """A hint naming the known words nearest to a misspelt one, or all when none is near.
+
+    >>> closest("sts2", ["sst2", "imdb"])
+    "did you mean 'sst2'?"
+    >>> closest("zzz", ["sst2", "imdb"])
+    "one of 'imdb', 'sst2'"
+    """
+    names = sorted(known)
+    near = get_close_matches(word, names, n=3, cutoff=0.5)
+    listed = ", ".join(repr(name) for name in near or names)
+    return f"did you mean {listed}?" if near else f"one of {listed}"

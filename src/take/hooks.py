@@ -1,0 +1,165 @@
+"""What happens around a run: its request is checked, and it is tracked in MLflow."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
+
+from take import __version__
+from take.artifacts.digests import plain
+from take.artifacts.records import flatten, read_record
+from take.errors import InputError, closest
+
+if TYPE_CHECKING:
+    from kedro.framework.context import KedroContext
+    from kedro.io import CatalogProtocol
+    from kedro.pipeline import Pipeline
+
+_SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
+"""What `--params` sets for all stages at once; see conf/base/globals.yml."""
+
+
+class RequestHooks:
+    """Refuses a request that cannot be meant, before a run exists."""
+
+    @hook_impl(tryfirst=True)
+    def after_context_created(self, context: KedroContext) -> None:
+        """Check the runtime parameters' names and the corpus they choose."""
+        from take.corpus.sources import CorpusSource
+        from take.corpus.spec import select_corpus
+
+        given = context.config_loader.runtime_params or {}
+        known = _SHORTCUTS | _parameter_names()
+        for name in given:
+            if name not in known:
+                raise InputError(
+                    f"there is no parameter {name!r}", where="--params", remedy=closest(name, known)
+                )
+        settings = context.config_loader["globals"]
+        corpus = given.get("corpus", settings["corpus"])
+        CorpusSource(corpus, select_corpus(settings["corpora"], corpus), given.get("raw_root"))
+
+
+class TrackingHooks:
+    """One `kedro run` is one MLflow run.
+
+    kedro-mlflow opens and closes it; what is logged is decided here, because reused nodes never
+    run and their settings and figures belong to the run all the same. Texts are never logged.
+    """
+
+    def __init__(self) -> None:
+        self._mlflow_hook: Any = None
+        self._project_path: str | None = None
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Let kedro-mlflow read mlflow.yml and set the tracking server up."""
+        from kedro_mlflow.framework.hooks import MlflowHook
+
+        # The plugin sets its own level to INFO when imported and narrates its set-up.
+        logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)
+        self._mlflow_hook = MlflowHook()
+        self._mlflow_hook.after_context_created(context)
+        self._project_path = str(context.project_path)
+
+    @hook_impl
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Open the run; log its settings and the code's version."""
+        import mlflow
+
+        self._mlflow_hook.before_pipeline_run(run_params, pipeline, catalog)
+        if not self._mlflow_hook._is_mlflow_enabled:
+            return
+        names = sorted(name for name in pipeline.inputs() if name.startswith("params:"))
+        settings = {name.removeprefix("params:"): plain(catalog.load(name)) for name in names}
+        mlflow.log_params(_flat(settings))
+        mlflow.set_tags({"take_version": __version__, **_git_state(self._project_path)})
+        ingestion = settings.get("ingestion", {})
+        mlflow.set_tags({key: ingestion[key] for key in ("corpus", "budget") if key in ingestion})
+
+    @hook_impl
+    def after_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Log figures, plots and fingerprints of every artifact, made or reused; close the run."""
+        if self._mlflow_hook._is_mlflow_enabled:
+            for name in sorted(pipeline.all_outputs()):
+                _log_artifact(name, catalog)
+        self._mlflow_hook.after_pipeline_run(run_params, pipeline, catalog)
+
+    @hook_impl
+    def on_pipeline_error(
+        self,
+        error: Exception,
+        run_params: dict[str, Any],
+        pipeline: Pipeline,
+        catalog: CatalogProtocol[Any, Any],
+    ) -> None:
+        """Close the run as failed."""
+        self._mlflow_hook.on_pipeline_error(error, run_params, pipeline, catalog)
+
+
+def _parameter_names() -> frozenset[str]:
+    names = {name for pipeline in pipelines.values() for name in pipeline.inputs()}
+    return frozenset(
+        name.removeprefix("params:").split(".")[0] for name in names if name.startswith("params:")
+    )
+
+
+def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
+    """Log what an artifact's `metadata.take.mlflow` asks for: its figures, or its file."""
+    import mlflow
+
+    from take.datasets.artifact import Artifact
+
+    dataset = catalog.get(name)
+    if not isinstance(dataset, Artifact) or not dataset.exists():
+        return
+    record = read_record(dataset.path)
+    if record is not None:
+        mlflow.set_tag(f"fingerprint.{name}", record.content_digest[:16])
+    wanted = ((dataset.metadata or {}).get("take") or {}).get("mlflow")
+    if wanted == "metrics":
+        figures = _flat({name: dataset.load()})
+        mlflow.log_metrics(
+            {
+                key: float(value)
+                for key, value in figures.items()
+                if isinstance(value, (int, float)) and not isinstance(value, bool)
+            }
+        )
+    elif wanted == "artifact":
+        mlflow.log_artifact(str(dataset.path))
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    return {_mlflow_key(key): value for key, value in flatten(values).items()}
+
+
+def _mlflow_key(key: str) -> str:
+    """MLflow allows letters, digits and a few signs in a key; label names may hold others."""
+    return "".join(c if c.isalnum() or c in "_-./ " else "_" for c in key)
+
+
+def _git_state(project_path: str | None) -> dict[str, str]:
+    """The commit the code is at, and whether it has been changed since; nothing outside of git."""
+    import subprocess
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", project_path or ".", *arguments]
+        return subprocess.run(  # noqa: S603 - fixed command, no user input
+            command, capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+
+    try:
+        return {
+            "git_commit": git("rev-parse", "HEAD"),
+            "git_dirty": str(bool(git("status", "--porcelain"))).lower(),
+        }
+    except (OSError, subprocess.SubprocessError):
+        return {}

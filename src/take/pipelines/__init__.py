@@ -1,0 +1,1 @@
+"""What runs, in order. Wiring only: the work is done in the domain packages."""

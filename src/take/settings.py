@@ -1,0 +1,17 @@
+"""Kedro's project settings."""
+
+from take.hooks import RequestHooks, TrackingHooks
+
+HOOKS = (RequestHooks(), TrackingHooks())
+
+# TrackingHooks drives kedro-mlflow itself, to log settings flattened and runs that reuse nodes.
+DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)
+
+CONFIG_LOADER_ARGS = {
+    "base_env": "base",
+    "default_run_env": "local",
+    # Corpora are globals: the catalog and the parameters both look them up.
+    "config_patterns": {"globals": ["globals.yml", "corpora*.yml", "corpora*/**"]},
+    # A user's conf/local/corpora.yml adds to the ones in conf/base.
+    "merge_strategy": {"globals": "soft"},
+}
