@@ -1,0 +1,80 @@
+"""safetensors files larger than memory: written a block at a time, read by mapping.
+
+The format is the safetensors library's (its own reader is the oracle in the tests); the library
+itself writes from arrays that are whole in memory and reads copies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.errors import AlteredArtifactError
+
+_TYPES = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8"), "I32": np.dtype("<i4"), "U8": np.dtype("u1")}
+_NAMES = {dtype: name for name, dtype in _TYPES.items()}
+
+
+@dataclass(frozen=True)
+class TensorStream:
+    """A tensor that comes as blocks of rows."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    blocks: Iterable[NDArray[Any]]
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> TensorStream:
+        """A whole array as one block."""
+        return cls(array.shape, array.dtype, [array])
+
+
+def write_tensors(path: Path, tensors: Mapping[str, TensorStream]) -> None:
+    """Write tensors one after the other, holding one block in memory."""
+    header: dict[str, Any] = {}
+    offset = 0
+    for name, tensor in tensors.items():
+        size = int(np.prod(tensor.shape)) * tensor.dtype.itemsize
+        header[name] = {
+            "dtype": _NAMES[tensor.dtype.newbyteorder("<")],
+            "shape": list(tensor.shape),
+            "data_offsets": [offset, offset + size],
+        }
+        offset += size
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)  # the data begin at a multiple of eight bytes
+    with path.open("wb") as stream:
+        stream.write(len(encoded).to_bytes(8, "little") + encoded)
+        for name, tensor in tensors.items():
+            start = stream.tell()
+            for block in tensor.blocks:
+                stream.write(np.ascontiguousarray(block, dtype=tensor.dtype).data)
+            begin, end = header[name]["data_offsets"]
+            if stream.tell() - start != end - begin:
+                raise ValueError(f"the blocks of tensor {name!r} do not fill its shape {tensor.shape}")
+
+
+def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """The file's tensors as read-only memory maps: nothing is read until it is used."""
+    try:
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(length))
+        header.pop("__metadata__", None)
+        return {name: _map(path, 8 + length, entry) for name, entry in header.items()}
+    except (ValueError, KeyError, OverflowError, MemoryError) as error:
+        raise AlteredArtifactError(f"{path} is not a whole safetensors file ({error})") from error
+
+
+def _map(path: Path, data_start: int, entry: Mapping[str, Any]) -> NDArray[Any]:
+    dtype, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    offset = data_start + entry["data_offsets"][0]
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape)

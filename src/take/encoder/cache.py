@@ -1,0 +1,130 @@
+"""A content-addressed store of vectors, kept in segments that only ever get added.
+
+A string's key is a digest of its bytes, so a grown corpus finds what it had; a segment is written
+whole or not at all, so a killed run keeps all but the one it was at. Segments carry records like
+every artifact: a damaged one is named, put aside and encoded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.artifacts.atomic import atomic_path
+from take.artifacts.records import damage, set_aside, write_record
+from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
+from take.blocks import Float32
+
+_logger = logging.getLogger(__name__)
+
+_KEY_BYTES = 16
+Keys = NDArray[np.void]
+
+
+def string_keys(strings: Iterable[str]) -> Keys:
+    """128-bit keys of strings, by content."""
+    digests = [hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest() for text in strings]
+    return np.array(digests, dtype=f"V{_KEY_BYTES}")
+
+
+class VectorCache:
+    """All vectors of one encoder, by string."""
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self.folder = folder
+        self.dimension = dimension
+        self._segments: list[Float32] = []
+        self._truncated: list[NDArray[np.uint8]] = []
+        self._starts: list[int] = []
+        """The position of each segment's first vector."""
+        self._position: dict[bytes, int] = {}
+        for path in sorted(folder.glob("segment-*.safetensors")):
+            self._open(path)
+
+    def missing(self, keys: Keys) -> NDArray[np.int64]:
+        """Indices of the keys that have no vector yet."""
+        absent = [i for i, key in enumerate(keys) if key.tobytes() not in self._position]
+        return np.array(absent, dtype=np.int64)
+
+    def add(self, keys: Keys, vectors: Float32, truncated: NDArray[np.uint8]) -> None:
+        """Keep the vectors of new strings as one segment."""
+        name = hashlib.sha256(keys.tobytes()).hexdigest()[:24]
+        path = self.folder / f"segment-{name}.safetensors"
+        with atomic_path(path) as temporary:
+            write_tensors(
+                temporary,
+                {
+                    "keys": TensorStream.of(keys.view(np.uint8).reshape(-1, _KEY_BYTES)),
+                    "vectors": TensorStream.of(vectors),
+                    "truncated": TensorStream.of(truncated),
+                },
+            )
+        write_record(path)
+        self._index(path)
+
+    def select(self, keys: Keys) -> CachedVectors:
+        """The vectors of strings that are all in the cache, in the order of their keys."""
+        positions = np.array([self._position[key.tobytes()] for key in keys], dtype=np.int64)
+        truncated = np.concatenate([np.empty(0, np.uint8), *self._truncated])[positions]
+        return CachedVectors(
+            self._segments, np.array(self._starts), positions, int(truncated.sum()), self.dimension
+        )
+
+    def _open(self, path: Path) -> None:
+        if problem := damage(path):
+            kept = set_aside(path)
+            _logger.warning("%s; put aside as %s, its strings are encoded again.", problem, kept.name)
+        else:
+            self._index(path)
+
+    def _index(self, path: Path) -> None:
+        tensors = map_tensors(path)
+        start = len(self._position)
+        self._starts.append(start)
+        self._segments.append(tensors["vectors"])
+        self._truncated.append(np.asarray(tensors["truncated"]))
+        for row, key in enumerate(np.asarray(tensors["keys"])):
+            self._position[key.tobytes()] = start + row
+
+
+class CachedVectors:
+    """Vectors picked from the cache's segments; a `VectorStore`."""
+
+    def __init__(
+        self,
+        segments: Sequence[Float32],
+        starts: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        n_truncated: int,
+        dimension: int,
+    ) -> None:
+        self.n_truncated = n_truncated
+        """How many of the strings are longer than the encoder reads."""
+        self._segments = segments
+        self._starts = starts
+        self._positions = positions
+        self._dimension = dimension
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(strings, d)."""
+        return len(self._positions), self._dimension
+
+    def read(self, start: int, stop: int) -> Float32:
+        """The vectors of strings start … stop-1."""
+        return self.take(np.arange(start, stop))
+
+    def take(self, indices: NDArray[np.int64]) -> Float32:
+        """The vectors of these strings, in this order."""
+        positions = self._positions[indices]
+        segment_of = np.searchsorted(self._starts, positions, side="right") - 1
+        vectors = np.empty((len(indices), self._dimension), dtype=np.float32)
+        for segment in np.unique(segment_of):
+            here = np.flatnonzero(segment_of == segment)
+            vectors[here] = self._segments[segment][positions[here] - self._starts[segment]]
+        return vectors

@@ -1,0 +1,188 @@
+"""Encoding a corpus's strings, once each, through the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from take.blocks import Float32, block_bounds
+from take.encoder.batching import Tokenizer, equal_length_batches
+from take.encoder.cache import CachedVectors, VectorCache, string_keys
+from take.encoder.embeddings import Embeddings, unique_strings
+from take.encoder.models import EncoderModel, EncoderSettings
+
+_logger = logging.getLogger(__name__)
+
+
+class EmbeddingSettings(BaseModel):
+    """`params:embedding`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    segment_strings: Annotated[int, Field(ge=1)] = 4096
+    """Strings encoded between two writes to the cache: what a killed run loses at most."""
+
+
+class EmbeddingReport(BaseModel):
+    """What was encoded, by what, how fast."""
+
+    encoder: str
+    backend: str
+    encoder_digest: str
+    rows: int
+    features: int
+    unique_strings: int
+    reused_strings: int
+    encoded_strings: int
+    truncated_strings: int
+    max_tokens: int
+    strings_per_second: float
+
+
+class Embedded(NamedTuple):
+    """The outputs of embedding."""
+
+    embeddings: Embeddings
+    report: EmbeddingReport
+
+
+class Backend(Protocol):
+    """Runs the transformer."""
+
+    batch_tokens: int
+
+    def encode(self, token_ids: NDArray[np.int64]) -> Float32:
+        """Unit vectors of strings of equal length."""
+        ...
+
+
+class Encoder:
+    """φ, with its cache. Nothing heavy is loaded until a string has to be encoded."""
+
+    def __init__(self, settings: EncoderSettings, cache_folder: Path) -> None:
+        self.settings = settings
+        self.model = EncoderModel(settings)
+        self._cache_folder = cache_folder
+
+    @property
+    def identity(self) -> str:
+        """A digest of all that decides a string's vector."""
+        from take.encoder.backends import backend_class
+
+        parts = [
+            self.model.digest,
+            self.settings.backend,
+            backend_class(self.settings.backend).version(),
+            str(self.settings.max_tokens),
+        ]
+        return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+    def open_cache(self) -> VectorCache:
+        """The vectors kept of this very encoder."""
+        return VectorCache(self._cache_folder / self.identity[:16], self.model.dimension)
+
+    def tokenizer(self) -> Tokenizer:
+        """The encoder's tokenizer."""
+        return Tokenizer(self.model.folder / "tokenizer.json", self.settings.max_tokens)
+
+    def backend(self) -> Backend:
+        """The transformer, loaded."""
+        from take.encoder.backends import backend_class
+
+        loaded: Backend = backend_class(self.settings.backend)(self.model)
+        return loaded
+
+
+def embed_corpus(
+    columns: Sequence[Sequence[str]], encoder: Encoder, settings: EmbeddingSettings
+) -> Embedded:
+    """Features of each row of a corpus, given its text columns."""
+    strings, rows = unique_strings(columns)
+    cache = encoder.open_cache()
+    keys = string_keys(strings)
+    missing = cache.missing(keys)
+    _logger.info(
+        "%s unique strings: %s reused from the cache, %s to encode with %s (%s).",
+        f"{len(strings):,}",
+        f"{len(strings) - len(missing):,}",
+        f"{len(missing):,}",
+        encoder.settings.model,
+        encoder.settings.backend,
+    )
+    started = time.perf_counter()
+    if len(missing):
+        encode_missing([strings[index] for index in missing], encoder, cache, settings.segment_strings)
+    seconds = time.perf_counter() - started
+    vectors = cache.select(keys)
+    embeddings = Embeddings(vectors, rows)
+    return Embedded(embeddings, _report(encoder, embeddings, vectors, len(missing), seconds))
+
+
+def encode_missing(
+    strings: Sequence[str], encoder: Encoder, cache: VectorCache, segment_strings: int
+) -> None:
+    """Encode strings that are not in the cache, segment by segment.
+
+    Strings are taken by length and then by key, so that a segment's strings are alike in length
+    and a run that was killed goes on with the very segments it would have made: its vectors are
+    the same to the bit as those of a run that was not.
+    """
+    from tqdm import tqdm
+
+    tokenizer, backend = encoder.tokenizer(), encoder.backend()
+    all_keys = string_keys(strings)
+    order = sorted(range(len(strings)), key=lambda i: (-len(strings[i]), all_keys[i].tobytes()))
+    bar = tqdm(
+        total=sum(map(len, strings)), unit="char", unit_scale=True, desc="embedding", disable=None
+    )
+    started, encoded = time.perf_counter(), 0
+    for start, stop in block_bounds(len(order), segment_strings):
+        chosen = order[start:stop]
+        texts = [strings[index] for index in chosen]
+        token_ids, truncated = tokenizer(texts)
+        vectors = np.empty((len(texts), encoder.model.dimension), dtype=np.float32)
+        for batch in equal_length_batches(token_ids, backend.batch_tokens):
+            vectors[batch.indices] = backend.encode(batch.token_ids)
+            encoded += len(batch.indices)
+            bar.update(sum(len(texts[index]) for index in batch.indices))
+            bar.set_postfix_str(f"{encoded / (time.perf_counter() - started):,.0f} strings/s")
+        cache.add(all_keys[chosen], vectors, truncated)
+    bar.close()
+
+
+def _report(
+    encoder: Encoder, embeddings: Embeddings, vectors: CachedVectors, n_encoded: int, seconds: float
+) -> EmbeddingReport:
+    n_rows, n_features = embeddings.shape
+    n_strings = vectors.shape[0]
+    rate = n_encoded / seconds if n_encoded else 0.0
+    if n_encoded:
+        _logger.info("Encoded %s strings in %.1f s (%.0f/s).", f"{n_encoded:,}", seconds, rate)
+    if vectors.n_truncated:
+        _logger.warning(
+            "%s of %s strings are longer than %s tokens; only their beginnings are embedded.",
+            f"{vectors.n_truncated:,}",
+            f"{n_strings:,}",
+            encoder.settings.max_tokens,
+        )
+    return EmbeddingReport(
+        encoder=encoder.settings.model,
+        backend=encoder.settings.backend,
+        encoder_digest=encoder.identity,
+        rows=n_rows,
+        features=n_features,
+        unique_strings=n_strings,
+        reused_strings=n_strings - n_encoded,
+        encoded_strings=n_encoded,
+        truncated_strings=vectors.n_truncated,
+        max_tokens=encoder.settings.max_tokens,
+        strings_per_second=round(rate, 1),
+    )

@@ -1,0 +1,5 @@
+"""Corpus → embeddings."""
+
+from take.pipelines.embedding.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]
