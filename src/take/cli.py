@@ -70,7 +70,7 @@ def _run_command() -> click.Command:
     for parameter in command.params:
         if parameter.name == "runner":
             parameter.default = _RUNNER
-    command.callback = _readable(kedro_run.callback)
+    command.callback = _readable(command.callback or kedro_run)
     return command
 
 

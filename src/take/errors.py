@@ -18,7 +18,9 @@ class InputError(TakeError, ValueError):
     take.errors.InputError: tickets.csv, row 3: blank text. To mend: fill it or drop the row.
     """
 
-    def __init__(self, problem: str, *, where: str = "", allowed: str = "", remedy: str = "") -> None:
+    def __init__(
+        self, problem: str, *, where: str = "", allowed: str = "", remedy: str = ""
+    ) -> None:
         message = f"{where}: {problem}." if where else f"{problem[:1].upper()}{problem[1:]}."
         if allowed:
             message += f" Allowed: {allowed}."

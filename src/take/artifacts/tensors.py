@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 
 from take.errors import AlteredArtifactError
 
-_TYPES = {"F32": np.dtype("<f4"), "I64": np.dtype("<i8"), "I32": np.dtype("<i4"), "U8": np.dtype("u1")}
+_TYPES: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+    "U8": np.dtype("u1"),
+}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
@@ -57,7 +62,9 @@ def write_tensors(path: Path, tensors: Mapping[str, TensorStream]) -> None:
                 stream.write(np.ascontiguousarray(block, dtype=tensor.dtype).data)
             begin, end = header[name]["data_offsets"]
             if stream.tell() - start != end - begin:
-                raise ValueError(f"the blocks of tensor {name!r} do not fill its shape {tensor.shape}")
+                raise ValueError(
+                    f"the blocks of tensor {name!r} do not fill its shape {tensor.shape}"
+                )
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[Any]]:

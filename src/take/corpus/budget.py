@@ -89,12 +89,14 @@ class Budget:
         return {"per_class": f"{amount}/class", "percent": f"{amount}%", "rows": amount}[self.kind]
 
 
-def check_budget(budget: Budget, class_sizes: Sequence[int], names: Sequence[str]) -> tuple[int, ...]:
+def check_budget(
+    budget: Budget, class_sizes: Sequence[int], names: Sequence[str]
+) -> tuple[int, ...]:
     """The budget's split, if every class has as many rows as its share.
 
     >>> check_budget(Budget.parse("3/class"), [5, 2], ["ham", "spam"])
     Traceback (most recent call last):
-    take.errors.InputError: Class 'spam' has 2 rows but budget 3/class asks for 3 of it. To mend: ...
+    take.errors.InputError: Class 'spam' has 2 rows but budget 3/class asks for 3 of it. ...
     """
     shares = budget.split(class_sizes)
     for name, size, share in zip(names, class_sizes, shares, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def profile_figure(corpus: pd.DataFrame, evaluation_split: pd.DataFrame) -> Any:
             Bar(x=list(sizes.index), y=sizes.to_list(), name=split, marker_color=colour), 1, 1
         )
         shares = np.histogram(_lengths(rows), bins=edges)[0] / max(1, len(_lengths(rows)))
-        labels = [f"{a:,}–{b:,}" for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        labels = [f"{a:,}–{b:,}" for a, b in pairwise(edges)]
         figure.add_trace(
             Bar(x=labels, y=shares.tolist(), marker_color=colour, showlegend=False), 1, 2
         )

@@ -1,4 +1,4 @@
-"""Strict readers of CSV, JSONL and Parquet: a damaged file is named with its line, never guessed at."""
+"""Strict readers of CSV, JSONL and Parquet: damage is named with its line, never guessed at."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def read_table(path: Path, columns: Sequence[str], encoding: str = "utf-8") -> p
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise InputError(
-            f"files ending in {path.suffix!r} are not read", where=str(path), allowed=", ".join(readers)
+            f"files ending in {path.suffix!r} are not read",
+            where=str(path),
+            allowed=", ".join(readers),
         )
     if not path.is_file():
         near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
@@ -151,7 +153,7 @@ def _check_decodes(path: Path, encoding: str) -> None:
                 raise InputError(
                     f"byte 0x{error.object[error.start]:02x} is not {encoding}",
                     where=f"{path}, line {bad_line}",
-                    remedy="set 'encoding' of the source in corpora.yml (e.g. latin-1), or convert it",
+                    remedy="state the source's 'encoding' in corpora.yml (e.g. latin-1)",
                 ) from error
             line += chunk.count(10)
     try:

@@ -95,7 +95,9 @@ class CorpusSource:
         for column, value in source.where.items():
             rows = rows[rows[column] == value]
         rows = rows[list(self.spec.column_mapping)].reset_index(drop=True)
-        return RawSplit(rows.rename(columns=self.spec.column_mapping), f"{source.package}/{source.file}")
+        return RawSplit(
+            rows.rename(columns=self.spec.column_mapping), f"{source.package}/{source.file}"
+        )
 
     def _folder_rows(self, path: Path) -> RawSplit:
         """A Parquet file that keeps the hub's column names or already has the corpus's own."""

@@ -32,7 +32,7 @@ class PackageSource(_Frozen):
 
 
 class HubSource(_Frozen):
-    """A data set on the hub, at a pinned revision; or `<raw_root>/<corpus>/{train,test}.parquet`."""
+    """A data set on the hub at a pinned revision, or `<raw_root>/<corpus>/{train,test}.parquet`."""
 
     kind: Literal["hub"]
     path: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -116,7 +117,7 @@ def _label_key(value: Any) -> str:
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and value != value)
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
 def _is_unencodable(text: str) -> bool:

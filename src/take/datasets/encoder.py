@@ -7,6 +7,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
+from take.encoder.cache import whole_segments
 from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
 
@@ -23,6 +24,10 @@ class EncoderDataset(AbstractDataset[None, Encoder]):
     def identity(self) -> str:
         """A digest of weights, tokenizer, backend and length."""
         return self._encoder.identity
+
+    def check(self) -> None:
+        """Name and put aside damaged parts of the cache, though this run may not need them."""
+        whole_segments(self._encoder.cache_folder)
 
     def load(self) -> Encoder:
         """The encoder; its weights are loaded when first used."""

@@ -42,7 +42,8 @@ class Tokenizer:
 def equal_length_batches(token_ids: Sequence[Sequence[int]], max_tokens: int) -> Iterator[Batch]:
     """Batches of strings of one length, shortest first, of at most `max_tokens` tokens each.
 
-    >>> [b.indices.tolist() for b in equal_length_batches([[1, 2], [3], [4, 5], [6, 7]], max_tokens=4)]
+    >>> token_ids = [[1, 2], [3], [4, 5], [6, 7]]
+    >>> [batch.indices.tolist() for batch in equal_length_batches(token_ids, max_tokens=4)]
     [[1], [0, 2], [3]]
     """
     by_length: dict[int, list[int]] = defaultdict(list)

@@ -32,6 +32,20 @@ def string_keys(strings: Iterable[str]) -> Keys:
     return np.array(digests, dtype=f"V{_KEY_BYTES}")
 
 
+def whole_segments(folder: Path) -> list[Path]:
+    """The cache's segments, after damaged ones have been named and put aside."""
+    whole = []
+    for path in sorted(folder.glob("segment-*.safetensors")):
+        if problem := damage(path):
+            kept = set_aside(path)
+            _logger.warning(
+                "%s; put aside as %s, its strings are encoded again.", problem, kept.name
+            )
+        else:
+            whole.append(path)
+    return whole
+
+
 class VectorCache:
     """All vectors of one encoder, by string."""
 
@@ -43,8 +57,8 @@ class VectorCache:
         self._starts: list[int] = []
         """The position of each segment's first vector."""
         self._position: dict[bytes, int] = {}
-        for path in sorted(folder.glob("segment-*.safetensors")):
-            self._open(path)
+        for path in whole_segments(folder):
+            self._index(path)
 
     def missing(self, keys: Keys) -> NDArray[np.int64]:
         """Indices of the keys that have no vector yet."""
@@ -74,13 +88,6 @@ class VectorCache:
         return CachedVectors(
             self._segments, np.array(self._starts), positions, int(truncated.sum()), self.dimension
         )
-
-    def _open(self, path: Path) -> None:
-        if problem := damage(path):
-            kept = set_aside(path)
-            _logger.warning("%s; put aside as %s, its strings are encoded again.", problem, kept.name)
-        else:
-            self._index(path)
 
     def _index(self, path: Path) -> None:
         tensors = map_tensors(path)

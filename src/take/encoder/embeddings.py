@@ -99,5 +99,7 @@ def unique_strings(columns: Sequence[Sequence[str]]) -> tuple[list[str], NDArray
            [1, 1]]))
     """
     index: dict[str, int] = {}
-    rows = [[index.setdefault(text, len(index)) for text in row] for row in zip(*columns, strict=True)]
+    rows = [
+        [index.setdefault(text, len(index)) for text in row] for row in zip(*columns, strict=True)
+    ]
     return list(index), np.array(rows, dtype=np.int64).reshape(-1, len(columns))

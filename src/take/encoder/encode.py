@@ -6,6 +6,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, NamedTuple, Protocol
 
@@ -67,12 +68,12 @@ class Backend(Protocol):
 class Encoder:
     """φ, with its cache. Nothing heavy is loaded until a string has to be encoded."""
 
-    def __init__(self, settings: EncoderSettings, cache_folder: Path) -> None:
+    def __init__(self, settings: EncoderSettings, cache_root: Path) -> None:
         self.settings = settings
         self.model = EncoderModel(settings)
-        self._cache_folder = cache_folder
+        self._cache_root = cache_root
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """A digest of all that decides a string's vector."""
         from take.encoder.backends import backend_class
@@ -85,9 +86,14 @@ class Encoder:
         ]
         return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
+    @property
+    def cache_folder(self) -> Path:
+        """Where the vectors of this very encoder are kept."""
+        return self._cache_root / self.identity[:16]
+
     def open_cache(self) -> VectorCache:
-        """The vectors kept of this very encoder."""
-        return VectorCache(self._cache_folder / self.identity[:16], self.model.dimension)
+        """The vectors kept so far."""
+        return VectorCache(self.cache_folder, self.model.dimension)
 
     def tokenizer(self) -> Tokenizer:
         """The encoder's tokenizer."""
@@ -119,7 +125,9 @@ def embed_corpus(
     )
     started = time.perf_counter()
     if len(missing):
-        encode_missing([strings[index] for index in missing], encoder, cache, settings.segment_strings)
+        encode_missing(
+            [strings[index] for index in missing], encoder, cache, settings.segment_strings
+        )
     seconds = time.perf_counter() - started
     vectors = cache.select(keys)
     embeddings = Embeddings(vectors, rows)

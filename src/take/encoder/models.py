@@ -64,18 +64,22 @@ class EncoderModel:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The model's config.json."""
-        config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        config: dict[str, Any] = json.loads(
+            (self.folder / "config.json").read_text(encoding="utf-8")
+        )
         return config
 
     @property
     def dimension(self) -> int:
-        """d."""
+        """D."""
         return int(self.config["hidden_size"])
 
     @cached_property
     def digest(self) -> str:
         """A digest of weights, configuration and tokenizer."""
-        digests = [file_digest(self.folder / name) for name in (_WEIGHTS, "config.json", "tokenizer.json")]
+        digests = [
+            file_digest(self.folder / name) for name in (_WEIGHTS, "config.json", "tokenizer.json")
+        ]
         return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
@@ -93,12 +97,12 @@ def _hub_folder(model: str, revision: str | None) -> Path:
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         raise InputError(
             f"encoder {model!r} is not known",
-            allowed="'embedded', a local folder, or a hub id such as sentence-transformers/all-MiniLM-L6-v2",
+            allowed="'embedded', a local folder, or a hub id such as organisation/model",
         )
     if revision is None:
         raise InputError(
             f"encoder {model!r} is a hub id without a revision",
-            remedy="set embedding.encoder.revision to a commit, so that every run uses the same weights",
+            remedy="set encoder.revision in globals.yml to a commit",
         )
     try:
         from huggingface_hub import snapshot_download
@@ -107,7 +111,7 @@ def _hub_folder(model: str, revision: str | None) -> Path:
     except Exception as error:  # the hub client raises many kinds; all mean "not reachable"
         raise InputError(
             f"encoder {model}@{revision[:8]} could not be fetched ({type(error).__name__})",
-            remedy="check the network and the id, or use embedding.encoder.model=embedded",
+            remedy="check the network and the id, or set encoder.model in globals.yml to embedded",
         ) from error
 
 

@@ -58,7 +58,7 @@ class ReusingRunner(SequentialRunner):
             done.add(node)
             self._release_datasets(node, catalog, load_counts, pipeline)
 
-    def _execute(  # noqa: PLR0913 - what Kedro's own loop needs to run a node and help after a failure
+    def _execute(
         self,
         node: Node,
         pipeline: Pipeline,
@@ -81,9 +81,11 @@ class ReusingRunner(SequentialRunner):
 
 
 def _check_free_inputs(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Refuse to start on artifacts that no node of this run makes and that are absent or altered."""
+    """Refuse to start on absent or altered artifacts that no node of this run makes."""
     for name in sorted(pipeline.inputs()):
-        dataset = catalog.get(name)
+        dataset = catalog[name]
+        if hasattr(dataset, "check"):
+            dataset.check()
         if not isinstance(dataset, Artifact):
             continue
         if not dataset.exists():
@@ -115,9 +117,7 @@ def _origin(node: Node, catalog: CatalogProtocol[Any, Any]) -> Origin | None:
     return Origin(node=node.name, code=code, parameters=parameters, inputs=inputs)
 
 
-def _reason_to_run(
-    node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None
-) -> str:
+def _reason_to_run(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None) -> str:
     """Why the node has to run; empty if its outputs can be reused."""
     if origin is None:
         return "an input cannot be fingerprinted"

@@ -6,7 +6,7 @@ from take.pipelines.embedding.nodes import embedded_corpus
 
 
 def create_pipeline() -> Pipeline:
-    """corpus → embeddings, embedding_report."""
+    """Corpus → embeddings, embedding_report."""
     return Pipeline(
         [
             node(

@@ -41,4 +41,6 @@ def _log(report: CorpusReport) -> None:
         f"{evaluation.rows_kept:,}",
     )
     shares = ", ".join(f"{name} {share}" for name, share in report.budget_by_class.items())
-    _logger.info("Budget %s: %s rows (%s).", report.budget, sum(report.budget_by_class.values()), shares)
+    _logger.info(
+        "Budget %s: %s rows (%s).", report.budget, sum(report.budget_by_class.values()), shares
+    )

@@ -1,0 +1,69 @@
+# Everything runs in .venv, which is made from requirements.lock when first needed.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3.11
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# The lock is complete, so nothing is installed with dependencies; but torch's CUDA build, which is
+# what pip finds where there is no CPU build, needs its own.
+TORCH := $(shell sed -n 's/^\# without hash: //p' requirements.lock)
+PARAMS ?=
+
+export HF_HUB_OFFLINE ?= 1
+export TOKENIZERS_PARALLELISM ?= true
+
+.PHONY: help distill test lint format types bench viz mlflow verify lock clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
+
+# The stamp holds the lock it was installed from: a changed lock installs anew, an equal one does not.
+.venv/installed: requirements.lock pyproject.toml
+	@cmp -s requirements.lock .venv/installed || { \
+	  set -e; \
+	  python=$$(command -v $(PYTHON) || command -v python3); \
+	  $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' \
+	    || { echo "TAKE needs Python 3.11 or 3.12; set PYTHON=/path/to/python3.11" >&2; exit 1; }; \
+	  echo "Installing into .venv (once; 2 to 3 minutes) ..."; \
+	  $$python -m venv .venv; \
+	  $(PIP) --no-deps --require-hashes -r requirements.lock; \
+	  $(PIP) --no-deps $(TORCH); \
+	  $(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) $(TORCH); \
+	  $(PIP) --no-deps --no-build-isolation --editable .; \
+	}
+	@cp requirements.lock $@
+
+distill: .venv/installed  ## Distil the built-in corpus (PARAMS=corpus=...,budget=... for another)
+	$(BIN)/kedro run --pipeline=distill $(if $(PARAMS),--params=$(PARAMS))
+
+test: lint types  ## Lint, types and the whole test suite
+	$(BIN)/python -m pytest
+
+lint: .venv/installed  ## Check style
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: .venv/installed  ## Mend style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: .venv/installed  ## Check types
+	$(BIN)/mypy
+
+bench: .venv/installed  ## Run the benchmarks: ratios against the obvious alternative (minutes)
+	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
+
+viz: .venv/installed  ## Browse pipelines, artifacts and previews in kedro-viz
+	$(BIN)/kedro viz run
+
+mlflow: .venv/installed  ## Compare runs in MLflow
+	$(BIN)/kedro mlflow ui
+
+verify: .venv/installed  ## Check every artifact against its checksum
+	$(BIN)/kedro verify
+
+lock: .venv/installed  ## Resolve requirements.lock anew (needs uv)
+	$(BIN)/python scripts/lock.py
+
+clean:  ## Remove what runs made (data, MLflow runs); keeps .venv
+	rm -rf data/0* mlflow.db mlartifacts .viz

@@ -1,0 +1,52 @@
+"""Make requirements.lock anew: `make lock`. Needs uv on the PATH.
+
+The lock holds every extra, exact versions and hashes. It is installed with `pip --no-deps`:
+it is complete, and torch then brings no CUDA packages along.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+PROJECT = Path(__file__).parent.parent
+
+# Versions known to work together; raise them here, and `make lock && make test`.
+PINS = """
+kedro==1.7.0
+kedro-datasets==9.6.0
+kedro-mlflow==2.0.3
+kedro-viz==12.5.0
+mlflow==3.17.2
+numpy==2.4.6
+pandas==3.1.1
+pyarrow==25.0.1
+scikit-learn==1.9.1
+sentence-transformers==6.2.0
+torch==2.13.0
+transformers==5.22.2
+"""
+
+# torch's CPU, CUDA and ROCm builds share one version but no hash; pip takes the one it can find.
+_UNHASHED = "torch"
+_CUDA = re.compile(r"(nvidia|cuda|triton)[a-z0-9-]*==")
+
+
+def main() -> None:
+    """Resolve, then write the lock."""
+    command = ["uv", "pip", "compile", "pyproject.toml", "--all-extras", "--generate-hashes"]
+    command += ["--python-version", "3.11", "--no-header", "--no-annotate", "--constraints", "-"]
+    resolved = subprocess.run(  # noqa: S603 - fixed command
+        command, cwd=PROJECT, input=PINS, text=True, check=True, capture_output=True
+    ).stdout
+    entries = re.split(r"\n(?=\S)", resolved.strip())
+    unhashed = next(entry.split(" ")[0] for entry in entries if entry.startswith(f"{_UNHASHED}=="))
+    kept = [e for e in entries if not _CUDA.match(e) and not e.startswith(f"{_UNHASHED}==")]
+    header = f"# Made by `make lock`, installed by the Makefile.\n# without hash: {unhashed}\n"
+    (PROJECT / "requirements.lock").write_text(header + "\n".join(kept) + "\n", encoding="utf-8")
+    print(f"requirements.lock: {len(kept) + 1} packages")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from take.artifacts.atomic import atomic_path, is_temporary
+from take.artifacts.records import (
+    Origin,
+    damage,
+    read_record,
+    record_path,
+    set_aside,
+    stamp_origin,
+    write_record,
+)
+from take.artifacts.verify import verify
+
+ORIGIN = Origin(
+    node="n", code={"m": "1"}, parameters={"stage": {"a": 1, "b": "x"}}, inputs={"corpus": "d"}
+)
+
+
+@pytest.fixture
+def artifact(tmp_path: Path) -> Path:
+    path = tmp_path / "data" / "x.bin"
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(bytes(range(256)))
+    write_record(path)
+    return path
+
+
+def test_an_untouched_artifact_is_whole(artifact: Path) -> None:
+    assert damage(artifact) == ""
+
+
+@pytest.mark.parametrize("position", [0, 100, 255])
+def test_a_flipped_bit_is_noticed_and_named(artifact: Path, position: int) -> None:
+    content = bytearray(artifact.read_bytes())
+    content[position] ^= 1
+    artifact.write_bytes(content)
+    assert str(artifact) in damage(artifact)
+    assert verify(artifact.parent).problems == [damage(artifact)]
+
+
+def test_truncation_removal_and_a_broken_record_are_named(artifact: Path) -> None:
+    artifact.write_bytes(b"short")
+    assert "5 bytes where 256 were written" in damage(artifact)
+    artifact.unlink()
+    assert f"{artifact} is missing" in damage(artifact)
+    record_path(artifact).write_text("{")
+    assert str(record_path(artifact)) in damage(artifact)
+
+
+def test_a_folder_is_an_artifact_too(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        (temporary / "a").write_text("a")
+        (temporary / "b").write_text("b")
+    write_record(folder)
+    assert damage(folder) == ""
+    (folder / "b").write_text("c")
+    assert str(folder / "b") in damage(folder)
+    (folder / "b").write_text("b")
+    (folder / "c").write_text("c")
+    assert str(folder / "c") in damage(folder)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_trace(artifact: Path) -> None:
+    def fail() -> None:
+        with atomic_path(artifact) as temporary:
+            temporary.write_bytes(b"half")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        fail()
+    assert damage(artifact) == ""
+    assert [path.name for path in artifact.parent.iterdir() if is_temporary(path)] == []
+
+
+def test_leftovers_of_a_killed_run_are_listed_not_counted_as_damage(artifact: Path) -> None:
+    leftover = artifact.with_name(".123.partial.x.bin")
+    leftover.write_bytes(b"half")
+    outcome = verify(artifact.parent)
+    assert (outcome.checked, outcome.problems, outcome.leftovers) == (1, [], [leftover])
+
+
+def test_setting_aside_loses_nothing(artifact: Path) -> None:
+    kept = set_aside(artifact)
+    assert kept.read_bytes() == bytes(range(256))
+    assert not artifact.exists()
+
+
+def test_the_origin_survives_and_names_what_changed(artifact: Path) -> None:
+    stamp_origin(artifact, ORIGIN)
+    record = read_record(artifact)
+    assert record is not None
+    assert record.made_from == ORIGIN
+    assert damage(artifact) == ""
+    changed = ORIGIN.model_copy(
+        update={
+            "code": {"m": "2"},
+            "inputs": {"corpus": "e"},
+            "parameters": {"stage": {"a": 2, "c": 1}},
+        }
+    )
+    words = changed.difference(ORIGIN)
+    assert "parameter stage.a changed from 1 to 2" in words
+    assert "parameter stage.b is gone" in words
+    assert "parameter stage.c is new" in words
+    assert "input corpus changed" in words
+    assert "code of m changed" in words
+    assert ORIGIN.difference(ORIGIN) == ""
+
+
+def test_equal_contents_have_equal_digests_wherever_they_stand(tmp_path: Path) -> None:
+    digests = []
+    for folder in ("a", "b"):
+        path = tmp_path / folder / "x.json"
+        with atomic_path(path) as temporary:
+            temporary.write_text(json.dumps([1, 2]))
+        digests.append(write_record(path).content_digest)
+    assert digests[0] == digests[1]

@@ -1,0 +1,108 @@
+"""Shared by all tests: a throw-away copy of the project, and the real `kedro` command on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Project:
+    """A copy of the project's configuration in a temporary folder, with the code linked."""
+
+    path: Path
+
+    def kedro(self, *arguments: str, ok: bool = True) -> str:
+        """Run `kedro` here; its whole output."""
+        done = subprocess.run(self.command(*arguments), **self.options(), timeout=600)
+        output = done.stdout + done.stderr
+        assert (done.returncode == 0) is ok, output
+        return output
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start `kedro` here and go on."""
+        return subprocess.Popen(self.command(*arguments), **self.options())
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "kedro", *arguments]
+
+    def options(self) -> dict:
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1", "COLUMNS": "200"}
+        return {
+            "cwd": self.path,
+            "env": environment,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "text": True,
+        }
+
+    def add_corpora(self, **corpora: dict) -> None:
+        """Describe corpora the way a user does, in conf/local/corpora.yml."""
+        text = yaml.safe_dump({"corpora": corpora}, allow_unicode=True)
+        (self.path / "conf/local/corpora.yml").write_text(text, encoding="utf-8")
+
+    def write(self, file: str, content: str | bytes) -> Path:
+        path = self.path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def artifacts(self) -> dict[str, bytes]:
+        """Every file a run made under data/, by path."""
+        return {
+            path.relative_to(self.path).as_posix(): path.read_bytes()
+            for path in sorted((self.path / "data").rglob("*"))
+            if path.is_file() and "01_raw" not in path.parts
+        }
+
+    def newest(self, pattern: str) -> Path:
+        """The newest file under data/ with that name, records aside."""
+        return sorted((self.path / "data").rglob(pattern))[-1]
+
+
+@pytest.fixture(scope="session")
+def fresh_mlflow_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An MLflow database with its tables made: making them takes seconds, copying them nothing."""
+    from mlflow import MlflowClient
+
+    path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path, fresh_mlflow_db: Path) -> Project:
+    shutil.copytree(ROOT / "conf", tmp_path / "conf", ignore=shutil.ignore_patterns("local"))
+    (tmp_path / "conf/local").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    for name in ("pyproject.toml", ".telemetry"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copy(fresh_mlflow_db, tmp_path / "mlflow.db")
+    return Project(tmp_path)
+
+
+def single_text_csv(n_rows: int, start: int = 0) -> str:
+    """A CSV corpus of two classes with texts of many lengths, none of them alike."""
+    rows = ["text,label"]
+    for i in range(start, start + n_rows):
+        mood = ("dull", "grand")[i % 2]
+        rows.append(f'"take {i}: a {mood} film, {"very " * (i % 13)}{mood} indeed",{i % 2}')
+    return "\n".join(rows) + "\n"
+
+
+CSV_CORPUS = {
+    "task": "single",
+    "source": {"kind": "files", "train": "data/01_raw/films.csv"},
+    "columns": {"text": "text", "label": "label"},
+    "labels": ["bad", "good"],
+}

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from take.corpus.ingest import IngestionSettings, ingest
+from take.corpus.sources import RawCorpus, RawSplit
+from take.corpus.spec import CorpusSpec
+
+SETTINGS = IngestionSettings(corpus="films", budget="1/class")
+SPEC = CorpusSpec.model_validate(
+    {
+        "task": "single",
+        "source": {"kind": "files", "train": "films.csv"},
+        "columns": {"text": "text", "label": "label"},
+        "labels": ["bad", "good"],
+        "evaluation": {"fraction": 0.2, "seed": 3},
+    }
+)
+PAIR_SPEC = SPEC.model_copy(update={"task": "pair"})
+
+
+def raw(
+    train: list[tuple], evaluation: list[tuple] | None = None, spec: CorpusSpec = SPEC
+) -> RawCorpus:
+    def split(rows: list[tuple], origin: str) -> RawSplit:
+        return RawSplit(
+            pd.DataFrame(rows, columns=[*spec.text_columns, "label"], dtype=object), origin
+        )
+
+    held_out = None if evaluation is None else split(evaluation, "evaluation.csv")
+    return RawCorpus("films", spec, split(train, "train.csv"), held_out)
+
+
+def test_duplicates_and_leaks_are_removed_from_train_and_counted() -> None:
+    train = [("a", 0), ("a ", 0), ("a", 1), ("b", 1), ("c", 0), ("leak", 1), ("leak", 1), ("d", 1)]
+    evaluation = [("leak", 0), ("e", 1), ("e", 1)]
+    result = ingest(raw(train, evaluation), SETTINGS)
+    assert result.corpus["text"].tolist() == ["a", "a", "b", "c", "d"]
+    counts = result.report.train
+    assert (counts.rows_read, counts.exact_duplicates, counts.rows_also_in_evaluation) == (8, 2, 1)
+    assert counts.texts_with_two_labels == 1
+    assert counts.rows_kept == 5
+    # nothing is taken out of the evaluation split
+    assert result.evaluation_split["text"].tolist() == ["leak", "e", "e"]
+    assert result.report.evaluation.exact_duplicates == 1
+
+
+def test_a_pair_leaks_only_as_a_pair() -> None:
+    train = [("p", "q", 0), ("q", "p", 1), ("p", "r", 1), ("s", "t", 0)]
+    result = ingest(raw(train, [("p", "q", 1)], PAIR_SPEC), SETTINGS)
+    assert result.corpus[["text_a", "text_b"]].values.tolist() == [
+        ["q", "p"],
+        ["p", "r"],
+        ["s", "t"],
+    ]
+
+
+def test_ids_are_by_content() -> None:
+    rows = [(f"text {i}", i % 2) for i in range(200)]
+    first = ingest(raw(rows), SETTINGS).corpus
+    second = ingest(raw(rows[::-1]), SETTINGS).corpus
+    assert first["id"].is_unique
+    assert dict(zip(first["text"], first["id"], strict=True)) == dict(
+        zip(second["text"], second["id"], strict=True)
+    )
+
+
+def test_the_held_out_split_does_not_move_when_the_corpus_grows() -> None:
+    rows = [(f"text {i}", i % 2) for i in range(500)]
+    before = ingest(raw(rows[:400]), SETTINGS).evaluation_split
+    after = ingest(raw(rows[::-1]), SETTINGS).evaluation_split
+    assert set(before["text"]) <= set(after["text"])
+    assert 60 <= len(before) <= 100  # about 20 %
+
+
+def test_the_held_out_split_depends_on_its_seed() -> None:
+    rows = [(f"text {i}", i % 2) for i in range(200)]
+    other = SPEC.model_copy(update={"evaluation": SPEC.evaluation.model_copy(update={"seed": 4})})
+    sets = [
+        set(ingest(raw(rows, spec=spec), SETTINGS).evaluation_split["text"])
+        for spec in (SPEC, other)
+    ]
+    assert sets[0] != sets[1]
+
+
+def test_equal_texts_are_never_on_both_sides() -> None:
+    rows = [(f"text {i % 50}", (i // 50) % 2) for i in range(200)]
+    result = ingest(raw(rows), SETTINGS)
+    assert not set(result.corpus["text"]) & set(result.evaluation_split["text"])
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["good", "bad"] * 20, ["bad", "good"]),
+        ([10, 9] * 20, ["9", "10"]),
+        ([True, False] * 20, ["false", "true"]),
+    ],
+)
+def test_labels_left_out_are_found(values: list, names: list[str]) -> None:
+    spec = SPEC.model_copy(update={"labels": None})
+    rows = [(f"text {i}", value) for i, value in enumerate(values)]
+    assert ingest(raw(rows, spec=spec), SETTINGS).report.labels == names
+
+
+def test_a_label_may_be_given_by_name_or_id() -> None:
+    rows = [("a", "good"), ("b", 1), ("c", "1"), ("d", 0)]
+    corpus = ingest(raw(rows, [("e", 0)]), SETTINGS).corpus
+    assert corpus["label"].tolist() == [1, 1, 1, 0]
+
+
+def test_the_report_holds_no_text() -> None:
+    rows = [(f"confidential {i}", i % 2) for i in range(100)]
+    assert "confidential" not in ingest(raw(rows), SETTINGS).report.model_dump_json()

