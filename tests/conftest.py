@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass
 class Project:
-    """A copy of the project's configuration in a temporary folder, with the code linked."""
+    """A copy of the project's code and configuration in a temporary folder."""
 
     path: Path
 
@@ -84,7 +84,7 @@ def project(tmp_path: Path, fresh_mlflow_db: Path) -> Project:
     shutil.copytree(ROOT / "conf", tmp_path / "conf", ignore=shutil.ignore_patterns("local"))
     (tmp_path / "conf/local").mkdir()
     (tmp_path / "data").mkdir()
-    (tmp_path / "src").symlink_to(ROOT / "src")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", ".telemetry"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(fresh_mlflow_db, tmp_path / "mlflow.db")
