@@ -20,6 +20,7 @@ kedro-mlflow==2.0.3
 kedro-viz==12.5.0
 mlflow==3.17.2
 numpy==2.4.6
+openvino==2026.4.1
 pandas==3.1.1
 pyarrow==25.0.1
 scikit-learn==1.9.1
@@ -30,7 +31,8 @@ transformers==5.22.2
 
 # torch's CPU, CUDA and ROCm builds share one version but no hash; pip takes the one it can find.
 _UNHASHED = "torch"
-_CUDA = re.compile(r"(nvidia|cuda|triton)[a-z0-9-]*==")
+# CUDA, which the CPU build does not need; and a package by which OpenVINO reports its use home.
+_LEFT_OUT = re.compile(r"((nvidia|cuda|triton)[a-z0-9-]*|openvino-telemetry)==")
 
 
 def main() -> None:
@@ -42,7 +44,7 @@ def main() -> None:
     ).stdout
     entries = re.split(r"\n(?=\S)", resolved.strip())
     unhashed = next(entry.split(" ")[0] for entry in entries if entry.startswith(f"{_UNHASHED}=="))
-    kept = [e for e in entries if not _CUDA.match(e) and not e.startswith(f"{_UNHASHED}==")]
+    kept = [e for e in entries if not _LEFT_OUT.match(e) and not e.startswith(f"{_UNHASHED}==")]
     header = f"# Made by `make lock`, installed by the Makefile.\n# without hash: {unhashed}\n"
     (PROJECT / "requirements.lock").write_text(header + "\n".join(kept) + "\n", encoding="utf-8")
     print(f"requirements.lock: {len(kept) + 1} packages")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import re
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ def _readable(callback: Callable[..., Any]) -> Callable[..., Any]:
         if options.get("is_async") or (options.get("runner_params") or {}).get("is_async"):
             # Loading and saving in threads scatters one run over several MLflow runs.
             raise click.UsageError("--async is not supported: run without it.")
-        _hush_dependencies()
         try:
             return callback(*args, **options)
         except Exception as error:
@@ -55,12 +53,6 @@ def _message_for_user(error: BaseException | None) -> str | None:
             return re.sub(r" \[type=.*\]|\n.*errors\.pydantic\.dev.*", "", str(error))
         error = error.__cause__ or error.__context__
     return None
-
-
-def _hush_dependencies() -> None:
-    """Keep deprecations that only our dependencies can mend off the user's screen."""
-    for message in ("Option '--pipeline' is deprecated", "register_new_resolver"):
-        warnings.filterwarnings("ignore", message=f".*{message}")
 
 
 def _run_command() -> click.Command:

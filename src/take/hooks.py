@@ -12,11 +12,14 @@ from take import __version__
 from take.artifacts.digests import plain
 from take.artifacts.records import flatten, read_record
 from take.errors import InputError, closest
+from take.pipeline_registry import TO_COME
 
 if TYPE_CHECKING:
     from kedro.framework.context import KedroContext
     from kedro.io import CatalogProtocol
     from kedro.pipeline import Pipeline
+
+_logger = logging.getLogger(__name__)
 
 _SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
@@ -41,6 +44,17 @@ class RequestHooks:
         settings = context.config_loader["globals"]
         corpus = given.get("corpus", settings["corpus"])
         CorpusSource(corpus, select_corpus(settings["corpora"], corpus), given.get("raw_root"))
+
+    @hook_impl
+    def after_pipeline_run(self, run_params: dict[str, Any]) -> None:
+        """Say how far `distill` goes as long as stages are missing."""
+        names = run_params.get("pipeline_names") or ["__default__"]
+        if TO_COME and {"distill", "__default__"} & set(names):
+            _logger.warning(
+                "This is as far as 'distill' goes in version %s: %s are still to come.",
+                __version__,
+                ", ".join(TO_COME),
+            )
 
 
 class TrackingHooks:
@@ -125,7 +139,7 @@ def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
         mlflow.set_tag(f"fingerprint.{name}", record.content_digest[:16])
     wanted = ((dataset.metadata or {}).get("take") or {}).get("mlflow")
     if wanted == "metrics":
-        figures = _flat({name: dataset.load()})
+        figures = _flat({name: plain(dataset.load())})
         mlflow.log_metrics(
             {
                 key: float(value)

@@ -2,7 +2,10 @@
 
 from kedro.pipeline import Pipeline
 
-from take.pipelines import embedding, ingestion
+from take.pipelines import embedding, ingestion, scoring
+
+TO_COME = ("generation", "distillation", "evaluation")
+"""Stages that this version does not have yet."""
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -11,4 +14,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     # Ingestion comes along: it takes a second, is reused if nothing changed, and makes
     # `--pipeline=embedding --params=corpus=…` do what it says on a corpus never seen before.
     embed = ingest + embedding.create_pipeline()
-    return {"__default__": embed, "distill": embed, "embedding": embed, "ingestion": ingest}
+    score = scoring.create_pipeline()
+    distill = embed + score
+    return {
+        "__default__": distill,
+        "distill": distill,
+        "embedding": embed,
+        "ingestion": ingest,
+        "scoring": score,
+    }

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from take.errors import AlteredArtifactError
 
 _TYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "I64": np.dtype("<i8"),
     "I32": np.dtype("<i4"),

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kedro.io import AbstractDataset, AbstractVersionedDataset, Version
+from kedro.utils import load_obj
 from kedro_datasets._typing import JSONPreview, PlotlyPreview, TablePreview
 from pydantic import BaseModel
 
@@ -89,17 +90,24 @@ class TableArtifact(Artifact):
 
 
 class ReportArtifact(Artifact):
-    """A pydantic model as JSON. Loads as the plain dictionary."""
+    """A pydantic model as JSON."""
 
     def __init__(
         self,
         *,
         filepath: str,
+        model: str,
         version: Version | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         dataset = {"type": "json.JSONDataset", "save_args": {"indent": 1, "ensure_ascii": False}}
         super().__init__(filepath=filepath, dataset=dataset, version=version, metadata=metadata)
+        self._model = model
+
+    def load(self) -> BaseModel:
+        """The model."""
+        model: type[BaseModel] = load_obj(self._model)
+        return model.model_validate(self._inner(self.path).load())
 
     def save(self, data: BaseModel) -> None:
         """Save the model's fields."""

@@ -1,14 +1,50 @@
-"""The ways of running the encoder, by name."""
+"""The ways of running the encoder, by name. A new one is one file and one line here."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Protocol
 
-from take.encoder.torch_backend import TorchBackend
+from take.blocks import Float32
+from take.encoder.batching import Batch
+from take.encoder.models import BackendName, EncoderModel
 
-_BACKENDS: dict[str, Any] = {"torch": TorchBackend}
+
+class Backend(Protocol):
+    """Runs the transformer over batches of strings of equal length."""
+
+    batch_tokens: ClassVar[int]
+    """Tokens in a batch: enough for the matrix products, few enough for the caches."""
+
+    def encode(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Float32]]:
+        """Each batch with its strings' unit vectors, in any order."""
+        ...
 
 
-def backend_class(name: str) -> Any:
-    """The backend of that name."""
-    return _BACKENDS[name]
+def load_backend(name: BackendName, model: EncoderModel) -> Backend:
+    """The backend of that name with the model's weights."""
+    from take.encoder.openvino_backend import OpenVinoBackend, OpenVinoInt8Backend
+    from take.encoder.torch_backend import TorchBackend
+
+    if name == "torch":
+        return TorchBackend(model)
+    if name == "openvino":
+        return OpenVinoBackend(model)
+    return OpenVinoInt8Backend(model)
+
+
+def runtime_version(name: BackendName) -> str:
+    """What besides the weights decides the bits of a vector."""
+    from importlib.metadata import version
+
+    package = "torch" if name == "torch" else "openvino"
+    calibration = f"+{calibration_digest()[:16]}" if name == "openvino_int8" else ""
+    return f"{package}-{version(package)}{calibration}"
+
+
+def calibration_digest() -> str:
+    """Digest of the calibration that int8 goes by."""
+    from take.artifacts.digests import file_digest
+    from take.encoder.quantisation import CALIBRATION
+
+    return file_digest(CALIBRATION)

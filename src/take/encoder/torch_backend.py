@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 from take.blocks import Float32
+from take.encoder.batching import Batch
 from take.encoder.models import EncoderModel
 
 
 class TorchBackend:
     """Mean-pooled, L2-normalised token states of a transformer."""
 
-    batch_tokens = 4096
-    """Tokens in a batch: large enough for the matrix products, small enough for the caches."""
+    batch_tokens: ClassVar[int] = 2048
 
     def __init__(self, model: EncoderModel) -> None:
-        import torch
-        from transformers import AutoModel
+        self._module = load_module(model)
 
-        self._torch = torch
-        self._model: Any = AutoModel.from_pretrained(
-            model.folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
-        ).eval()
-
-    @staticmethod
-    def version() -> str:
-        """What else decides the bits of a vector."""
+    def encode(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Float32]]:
+        """Each batch with its strings' unit vectors."""
         import torch
 
-        return f"torch-{torch.__version__}"
+        for batch in batches:
+            with torch.inference_mode():
+                vectors = self._module(torch.from_numpy(batch.token_ids))
+            yield batch, vectors.numpy()
 
-    def encode(self, token_ids: NDArray[np.int64]) -> Float32:
-        """The unit vectors of strings of equal length."""
-        with self._torch.inference_mode():
-            ids = self._torch.from_numpy(token_ids)
-            states = self._model(input_ids=ids).last_hidden_state
-            vectors = self._torch.nn.functional.normalize(states.mean(dim=1), dim=1)
-        result: Float32 = vectors.numpy()
-        return result
+
+def _hush_transformers() -> None:
+    """No bar for loading a small file, no remarks on a configuration that is not ours to change."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+
+
+def load_module(model: EncoderModel) -> Any:
+    """A torch module: token ids of equal length → unit vectors. Strings need no mask then."""
+    import torch
+    from transformers import AutoModel
+
+    _hush_transformers()
+    transformer = AutoModel.from_pretrained(
+        model.folder,
+        local_files_only=True,
+        use_safetensors=True,
+        dtype=torch.float32,
+        attn_implementation="sdpa",
+    ).eval()
+
+    class UnitVectors(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.transformer = transformer
+
+        def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+            mask = torch.ones_like(input_ids)
+            states = self.transformer(input_ids=input_ids, attention_mask=mask).last_hidden_state
+            return torch.nn.functional.normalize(states.mean(dim=1), dim=1)
+
+    return UnitVectors().eval()

@@ -1,0 +1,130 @@
+"""The encoder in OpenVINO: fp32, or int8 where that is exact enough."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from take.artifacts.digests import file_digest
+from take.blocks import Float32
+from take.encoder.batching import Batch
+from take.encoder.models import EncoderModel
+from take.encoder.quantisation import CALIBRATED_WEIGHTS, quantise
+from take.encoder.torch_backend import load_module
+from take.errors import InputError
+
+
+class OpenVinoBackend:
+    """fp32. One stream per core, each working on a batch of its own."""
+
+    batch_tokens: ClassVar[int] = 1024
+
+    def __init__(self, model: EncoderModel) -> None:
+        self._fp32 = _Streams(load_module(model))
+
+    def encode(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Float32]]:
+        """Each batch with its strings' unit vectors, in the order they are done."""
+        for batch in batches:
+            self._streams_for(batch).start(batch)
+            yield from self._done()
+        yield from self._done(wait=True)
+
+    def _streams_for(self, batch: Batch) -> _Streams:
+        return self._fp32
+
+    def _done(self, *, wait: bool = False) -> Iterator[tuple[Batch, Float32]]:
+        yield from self._fp32.done(wait=wait)
+
+
+class OpenVinoInt8Backend(OpenVinoBackend):
+    """int8 for all but the shortest strings.
+
+    A string of few tokens has no other tokens to average its rounding errors with. Such strings
+    are run in fp32: they are where int8 strays furthest, and they cost next to nothing.
+    """
+
+    shortest_int8: ClassVar[int] = 9
+    """Tokens, [CLS] and [SEP] included, from which int8 is used: docs/decisions/0003."""
+
+    def __init__(self, model: EncoderModel) -> None:
+        if file_digest(model.folder / "model.safetensors") != CALIBRATED_WEIGHTS:
+            raise InputError(
+                f"backend openvino_int8 is not calibrated for encoder {model.settings.model!r}",
+                remedy="set encoder.backend in globals.yml to openvino",
+            )
+        super().__init__(model)
+        module = load_module(model)
+        quantise(module)
+        self._int8 = _Streams(module)
+
+    def _streams_for(self, batch: Batch) -> _Streams:
+        is_short = batch.token_ids.shape[1] < self.shortest_int8
+        return self._fp32 if is_short else self._int8
+
+    def _done(self, *, wait: bool = False) -> Iterator[tuple[Batch, Float32]]:
+        yield from self._fp32.done(wait=wait)
+        yield from self._int8.done(wait=wait)
+
+
+class _Streams:
+    """A compiled module that works on as many batches at once as there are cores."""
+
+    def __init__(self, module: Any) -> None:
+        import openvino
+
+        n_streams = _n_cores()
+        compiled = openvino.compile_model(
+            _convert(module),
+            "CPU",
+            {
+                "PERFORMANCE_HINT": "THROUGHPUT",
+                "NUM_STREAMS": str(n_streams),
+                # One thread a stream: a batch's sums are then always added in the same order.
+                "INFERENCE_NUM_THREADS": str(n_streams),
+                # Some processors would otherwise be given bf16, neither exact nor everywhere alike.
+                "INFERENCE_PRECISION_HINT": "f32",
+            },
+        )
+        self._results: deque[tuple[Batch, Float32]] = deque()
+        self._queue = openvino.AsyncInferQueue(compiled, n_streams)
+        self._queue.set_callback(self._keep)
+
+    def start(self, batch: Batch) -> None:
+        """Begin a batch as soon as a stream is free."""
+        self._queue.start_async({0: batch.token_ids}, userdata=batch)
+
+    def done(self, *, wait: bool) -> Iterator[tuple[Batch, Float32]]:
+        """The batches that are done; with `wait`, all that were begun."""
+        if wait:
+            self._queue.wait_all()
+        while self._results:
+            yield self._results.popleft()
+
+    def _keep(self, request: Any, batch: Batch) -> None:
+        # Called in the stream's thread, whose buffer the next batch will overwrite.
+        self._results.append((batch, np.array(request.get_output_tensor().data)))
+
+
+def _convert(module: Any) -> Any:
+    import openvino
+    import torch
+
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tracing warns of branches on shapes that do not vary here
+        return openvino.convert_model(
+            module,
+            example_input=torch.ones(2, 8, dtype=torch.int64),
+            input=[openvino.PartialShape([-1, -1])],
+        )
+
+
+def _n_cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,138 @@
+"""Nodes of `scoring`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from take.corpus.spec import TEXT_COLUMNS
+from take.encoder.embeddings import Embeddings
+from take.knowledge.checks import Labels
+from take.knowledge.evidence import Evidence
+from take.knowledge.figures import trajectory_figure, weights_figure
+from take.knowledge.influence import InfluenceMatrix, influence_matrix
+from take.knowledge.report import ScoringReport, StudyReport
+from take.knowledge.scorers import score_evidence
+from take.knowledge.settings import ScoringSettings
+from take.knowledge.study import study_scorers
+from take.knowledge.trajectory import ProbeTrajectory, train_probe
+from take.knowledge.views import extreme_rows
+
+_logger = logging.getLogger(__name__)
+
+
+class Weighed(NamedTuple):
+    """The outputs of `weigh_rows`."""
+
+    weights: pd.DataFrame
+    """One row per corpus row, in its order: id, score, weight."""
+    report: ScoringReport
+
+
+class ScoringFigures(NamedTuple):
+    """The outputs of `plot_scoring`."""
+
+    trajectory_plot: Any
+    weights_plot: Any
+
+
+def probe_trajectory(
+    embeddings: Embeddings, corpus: pd.DataFrame, settings: ScoringSettings
+) -> ProbeTrajectory:
+    """θ_0 … θ_{T−1} of a linear probe on the whole corpus."""
+    labels = _labels(corpus)
+    evidence = Evidence(embeddings, labels, settings)  # refuses bad numbers before training
+    trajectory = train_probe(embeddings, labels, evidence.n_classes, settings)
+    _logger.info(
+        "Probe after %s updates: accuracy %.1f %% on the corpus, %.1f %% on rows it did not see.",
+        f"{int(trajectory.steps[-1]):,}",
+        100 * trajectory.train_accuracy[-1],
+        100 * trajectory.held_out_accuracy[-1],
+    )
+    return trajectory
+
+
+def influence(
+    embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    trajectory: ProbeTrajectory,
+    settings: ScoringSettings,
+) -> InfluenceMatrix:
+    """I(n, t) of every row and checkpoint."""
+    matrix = influence_matrix(
+        embeddings, _labels(corpus), trajectory.weights, trajectory.biases, settings.block_rows
+    )
+    return InfluenceMatrix(matrix)
+
+
+def scoring_study(
+    embeddings: Embeddings, corpus: pd.DataFrame, settings: ScoringSettings
+) -> StudyReport:
+    """T_m, λ*, and how every scorer treats labels known to be wrong."""
+    labels = _labels(corpus)
+    study = StudyReport.of(study_scorers(embeddings, labels, int(labels.max()) + 1, settings))
+    aucs = ", ".join(f"{name} {auc:.3f}" for name, auc in study.auc.items())
+    _logger.info("T_m = %s, λ* = %.2f. AUC for flipped labels: %s.", study.onset, study.decay, aucs)
+    return study
+
+
+def knowledge_weights(
+    embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    trajectory: ProbeTrajectory,
+    influence: InfluenceMatrix,
+    study: StudyReport,
+    settings: ScoringSettings,
+) -> Weighed:
+    """κ and the weight of every row, and the report on them."""
+    labels = _labels(corpus)
+    evidence = Evidence(
+        embeddings,
+        labels,
+        settings,
+        trajectory=trajectory,
+        influence=influence.values,
+        decay=study.decay,
+    )
+    scored = score_evidence(evidence, settings.scorer)
+    weights = pd.DataFrame({"id": corpus["id"], "score": scored.scores, "weight": scored.weights})
+    names = corpus.groupby("label")["label_name"].first().tolist()
+    kernel = settings.kernel if isinstance(settings.kernel, str) else "custom"
+    report = ScoringReport.of(
+        scored, trajectory, labels, names, _lengths(corpus), kernel, evidence.decay
+    )
+    _logger.info(
+        "Weights by '%s': effective sample size %.0f %% of the rows, heaviest 1 %% hold %.1f %%.",
+        scored.scorer,
+        100 * scored.report.effective_share,
+        100 * scored.report.top_percent_share,
+    )
+    return Weighed(weights, report)
+
+
+def extreme_rows_table(corpus: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
+    """The ten rows of each class that weigh most, and the ten that weigh least."""
+    values = weights["weight"].to_numpy()
+    parts = []
+    for extremes in extreme_rows(values, _labels(corpus)):
+        for kind, rows in (("highest", extremes.highest), ("lowest", extremes.lowest)):
+            part = corpus.iloc[rows].assign(extreme=kind, weight_times_n=values[rows] * len(values))
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def scoring_figures(report: ScoringReport, study: StudyReport) -> ScoringFigures:
+    """The plots of trajectory and weights."""
+    return ScoringFigures(trajectory_figure(report, study), weights_figure(report, study))
+
+
+def _labels(corpus: pd.DataFrame) -> Labels:
+    return corpus["label"].to_numpy(dtype=np.int64)
+
+
+def _lengths(corpus: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
+    columns = [corpus[name] for names in TEXT_COLUMNS.values() for name in names if name in corpus]
+    return np.array([sum(map(len, texts)) for texts in zip(*columns, strict=True)], dtype=np.int64)
