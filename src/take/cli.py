@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from kedro.validation.exceptions import ParameterValidationError
 from take.errors import TakeError
 
 _RUNNER = "take.pipelines.runner.ReusingRunner"
+
+# Remarks that only our dependencies can act upon: Kedro on the option its users know, and on
+# OmegaConf's old name for a function, which Kedro and kedro-mlflow call.
+for _remark in ("Option '--pipeline' is deprecated", "register_new_resolver"):
+    warnings.filterwarnings("ignore", message=f"(?s).*{_remark}")
 
 
 @click.group(name="take")

@@ -1,16 +1,6 @@
 """Kedro's project settings."""
 
-import warnings
-
 from take.hooks import RequestHooks, TrackingHooks
-
-# Remarks that only our dependencies can act upon; Kedro reads this file before they are made.
-for _remark in (
-    "Option '--pipeline' is deprecated",  # kedro, of the option its users know
-    "register_new_resolver",  # kedro and kedro-mlflow call OmegaConf's old name
-    "Add type hints to the `predict` method",  # mlflow, of a class in kedro-mlflow
-):
-    warnings.filterwarnings("ignore", message=f"(?s).*{_remark}")
 
 HOOKS = (RequestHooks(), TrackingHooks())
 

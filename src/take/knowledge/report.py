@@ -27,6 +27,8 @@ class StudyReport(BaseModel):
     clean_norms: list[float]
     auc: dict[str, float]
     """Each scorer's chance to rank a flipped row below a clean one."""
+    effective_share: dict[str, float]
+    """ESS / N of each scorer's weights on the copy."""
     proposition_1: dict[str, dict[str, Any]]
     proposition_2: dict[str, Any]
 
@@ -39,6 +41,7 @@ class StudyReport(BaseModel):
             flipped_norms=study.noisy_copy.flipped_norms.tolist(),
             clean_norms=study.noisy_copy.clean_norms.tolist(),
             auc=study.auc,
+            effective_share=study.effective_share,
             proposition_1={name: asdict(bias) for name, bias in study.proposition_1.items()},
             proposition_2=asdict(study.proposition_2),
         )

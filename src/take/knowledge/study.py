@@ -26,6 +26,7 @@ class ScoringStudy:
 
     noisy_copy: NoisyCopy
     auc: dict[str, float]  # each scorer's chance to rank a flipped row below a clean one
+    effective_share: dict[str, float]  # ESS / N of each scorer's weights on the copy
     proposition_1: dict[str, HardSampleBias]  # by self-influence scorer: exact or K-FAC Hessian
     proposition_2: TrajectoryGap
 
@@ -44,13 +45,14 @@ def study_scorers(
     copy = make_noisy_copy(features, labels, n_classes, settings)
     evidence = Evidence.of_noisy_copy(features, copy, settings, n_classes)
     noisy, resamples, seed = copy.is_flipped, settings.bootstrap_resamples, settings.seed
-    scores = {name: score_evidence(evidence, name).scores for name in scorers}
+    scored = {name: score_evidence(evidence, name) for name in scorers}
     self_influences = {"influence_self_kfac": evidence.self_influence_kfac}
     if "influence_self" in scorers:
         self_influences["influence_self"] = evidence.self_influence
     return ScoringStudy(
         noisy_copy=copy,
-        auc={name: flipped_label_auc(values, noisy) for name, values in scores.items()},
+        auc={name: flipped_label_auc(rows.scores, noisy) for name, rows in scored.items()},
+        effective_share={name: rows.report.effective_share for name, rows in scored.items()},
         proposition_1={
             name: hard_sample_bias(values, copy.influence[:, -1], noisy, resamples, seed)
             for name, values in self_influences.items()
