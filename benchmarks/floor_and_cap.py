@@ -94,9 +94,7 @@ def main() -> None:
     onset = memorisation_onset(noisy_influence[is_flipped].mean(axis=0, dtype=np.float64))
     kernel = kernel_values("exponential", n_checkpoints, n_checkpoints / onset)
 
-    print(
-        f"{options.corpus}: {len(train.labels):,} rows scored, {n_left_out:,} left out, T_m = {onset}"
-    )
+    print(f"{options.corpus}: {len(train.labels):,} rows scored, {n_left_out:,} left out")
     print("| floor / cap | ESS/N | seeds | clean | flipped |\n|---|---:|---:|---:|---:|")
 
     def show(name: str, weights: list[np.ndarray]) -> None:

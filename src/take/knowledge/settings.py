@@ -34,7 +34,9 @@ class ScoringSettings(BaseModel):
         default="even", description="how checkpoints are spread over updates"
     )
     epochs: int = Field(default=10, ge=1, le=1000)
-    batch_size: int = Field(default=256, ge=1, le=65_536)
+    batch_size: int = Field(
+        default=256, ge=1, le=65_536, description="at most; less where the corpus is small"
+    )
     learning_rate: float = Field(default=0.01, gt=0, le=10)
     weight_decay: float = Field(default=0.01, ge=0, le=1)
     held_out_share: float = Field(

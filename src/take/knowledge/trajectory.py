@@ -21,6 +21,7 @@ from take.knowledge.settings import ScheduleName, ScoringSettings
 
 Float64 = NDArray[np.float64]
 N_PROBES = 2  # the real one, and its twin that does not see the held-out rows
+UPDATES_BETWEEN_CHECKPOINTS = 4  # at least, so that neighbouring checkpoints differ
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # AdamW's usual constants
 
 
@@ -145,7 +146,7 @@ def _train_twins(
 ) -> _Checkpoints:
     """Train the probe and its twin on the same batches; the twin's loss skips unseen rows."""
     n_rows, n_features = features.shape
-    batch_size = min(settings.batch_size, n_rows)
+    batch_size = _batch_size(n_rows, settings)
     updates = max(1, round(settings.epochs * n_rows / batch_size))
     steps = checkpoint_steps(settings.schedule, settings.checkpoints, updates)
     trained_on = np.ones((n_rows, N_PROBES), dtype=np.float32)
@@ -177,6 +178,12 @@ def _train_twins(
         np.stack(kept_weights).reshape(*shape, n_features),
         np.stack(kept_biases).reshape(shape),
     )
+
+
+def _batch_size(n_rows: int, settings: ScoringSettings) -> int:
+    """The batch size of the settings, or less: a small corpus, too, needs enough updates."""
+    wanted_updates = UPDATES_BETWEEN_CHECKPOINTS * (settings.checkpoints - 1)
+    return max(1, min(settings.batch_size, n_rows, settings.epochs * n_rows // wanted_updates))
 
 
 def _held_out_rows(n_rows: int, settings: ScoringSettings) -> NDArray[np.bool_]:
