@@ -23,7 +23,7 @@ def main(corpora: list[str]) -> None:
 
 
 def _newest(corpus: str, report: str) -> dict[str, Any]:
-    versions = sorted(Path("data/08_reporting", corpus, f"{report}.json").glob(f"*/{report}.json"))
+    versions = sorted(Path("data").glob(f"*/{corpus}/{report}.json/*/{report}.json"))
     newest: dict[str, Any] = json.loads(versions[-1].read_text(encoding="utf-8"))
     return newest
 

@@ -15,7 +15,7 @@ def profile_figure(corpus: pd.DataFrame, evaluation_split: pd.DataFrame) -> Any:
     from plotly.subplots import make_subplots
 
     figure: Figure = make_subplots(
-        rows=1, cols=2, subplot_titles=("rows by class", "share of texts by length (characters)")
+        rows=1, cols=2, subplot_titles=("rows by class", "texts by length (characters)")
     )
     splits = {"train": (corpus, "#3b6ea5"), "evaluation": (evaluation_split, "#d98c3f")}
     edges = _length_edges(corpus)

@@ -15,7 +15,7 @@ def trajectory_figure(report: ScoringReport, study: StudyReport) -> Any:
     from plotly.graph_objects import Figure, Scatter
     from plotly.subplots import make_subplots
 
-    titles = ("probe accuracy", f"mean gradient norm of a noisy copy (T_m = {study.onset})")
+    titles = ("probe accuracy", f"gradient norm, noisy copy (T_m = {study.onset})")
     figure: Figure = make_subplots(rows=1, cols=2, subplot_titles=titles)
     curves = (
         ("corpus", report.probe["train_accuracy"], _BLUE, 1),
@@ -38,7 +38,7 @@ def weights_figure(report: ScoringReport, study: StudyReport) -> Any:
     from plotly.graph_objects import Bar, Figure
     from plotly.subplots import make_subplots
 
-    titles = ("rows by weight (multiples of 1/N)", "class share", "AUC for flipped labels")
+    titles = ("weight × N", "class share", "AUC, flipped labels")
     figure: Figure = make_subplots(rows=1, cols=3, subplot_titles=titles)
     edges, counts = report.histogram_edges, report.histogram_counts
     middles = [(low + high) / 2 for low, high in pairwise(edges)]
