@@ -23,8 +23,10 @@ RUN = ("run", "--pipeline=embedding", "--params=corpus=films")
 
 @pytest.fixture
 def films(project: Project) -> Project:
+    """A corpus of 300 rows, embedded with the real weights in torch, which is quickest to load."""
     project.add_corpora(films=CSV_CORPUS)
     project.write("data/01_raw/films.csv", single_text_csv(300))
+    project.write("conf/local/globals.yml", "encoder: {backend: torch}\n")
     return project
 
 
@@ -84,6 +86,7 @@ def test_a_grown_corpus_encodes_only_its_new_strings(films: Project) -> None:
 
 
 def test_a_killed_run_resumes_to_the_same_bytes(films: Project) -> None:
+    (films.path / "conf/local/globals.yml").unlink()  # the default backend, whatever it is
     films.write("data/01_raw/films.csv", single_text_csv(2000))
     small_segments = "--params=corpus=films,embedding.segment_strings=32"
     command = ("run", "--pipeline=embedding", small_segments)
