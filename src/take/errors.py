@@ -25,7 +25,7 @@ class InputError(TakeError, ValueError):
         if allowed:
             message += f" Allowed: {allowed}."
         if remedy:
-            message += f" To mend: {remedy}."
+            message += f" To mend: {remedy}" + ("" if remedy[-1] in "?." else ".")
         super().__init__(message)
 
 
@@ -39,9 +39,9 @@ def closest(word: str, known: Iterable[str]) -> str:
     >>> closest("sts2", ["sst2", "imdb"])
     "did you mean 'sst2'?"
     >>> closest("zzz", ["sst2", "imdb"])
-    "one of 'imdb', 'sst2'"
+    "use one of 'imdb', 'sst2'."
     """
     names = sorted(known)
     near = get_close_matches(word, names, n=3, cutoff=0.5)
     listed = ", ".join(repr(name) for name in near or names)
-    return f"did you mean {listed}?" if near else f"one of {listed}"
+    return f"did you mean {listed}?" if near else f"use one of {listed}."

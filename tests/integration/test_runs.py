@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from take.pipeline_registry import TO_COME, register_pipelines
-from tests.conftest import CSV_CORPUS, Project, single_text_csv
+from tests.conftest import CSV_CORPUS, ROOT, Project, single_text_csv
 
 pytestmark = pytest.mark.cli
 
@@ -46,6 +46,16 @@ def test_distill_says_how_far_it_goes(films: Project) -> None:
     assert weights["weight"].sum() == pytest.approx(1)
     examples = pd.read_parquet(films.newest("scoring_examples.parquet"))
     assert examples.groupby(["label_name", "extreme"]).size().eq(10).all()
+
+
+def test_the_notebook_runs_as_it_is(films: Project) -> None:
+    films.kedro("run", "--pipeline=distill", "--params=corpus=films")
+    notebook = json.loads((ROOT / "notebooks/corpus_and_weights.ipynb").read_text())
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    options = films.options()
+    options["env"]["TAKE_CORPUS"] = "films"
+    done = subprocess.run([sys.executable, "-c", "\n".join(cells)], **options)
+    assert done.returncode == 0, done.stderr
 
 
 def test_scoring_without_embeddings_says_what_to_run(films: Project) -> None:

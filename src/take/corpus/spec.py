@@ -131,7 +131,7 @@ def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
         raise InputError(
             f"there is no corpus {checked!r}",
             where="corpora.yml",
-            remedy=f"{closest(checked, corpora)}; or describe it in conf/local/corpora.yml",
+            remedy=f"{closest(checked, corpora)} Or describe it in conf/local/corpora.yml",
         )
     try:
         return CorpusSpec.model_validate(corpora[checked])

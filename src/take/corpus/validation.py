@@ -76,7 +76,7 @@ def label_ids(split: RawSplit, names: Sequence[str]) -> np.ndarray[Any, np.dtype
             unknown,
             values,
             f"unknown label {key!r}",
-            f"{closest(key, names)}; or list it under 'labels' in corpora.yml",
+            f"{closest(key, names)} Or list it under 'labels' in corpora.yml",
         )
     return np.array(found, dtype=np.int64)
 
