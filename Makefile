@@ -9,7 +9,6 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 TORCH := $(shell sed -n 's/^\# without hash: //p' requirements.lock)
 PARAMS ?=
 
-export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= true
 
 .PHONY: help distill test lint format types bench viz mlflow verify lock clean

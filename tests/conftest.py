@@ -14,6 +14,9 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 
+# Before any library reads it: no test waits for a hub that it must not need.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 
 @dataclass
 class Project:
@@ -36,7 +39,7 @@ class Project:
         return [sys.executable, "-m", "kedro", *arguments]
 
     def options(self) -> dict:
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1", "COLUMNS": "200"}
+        environment = {**os.environ, "DO_NOT_TRACK": "1", "COLUMNS": "200"}
         return {
             "cwd": self.path,
             "env": environment,

@@ -98,9 +98,8 @@ def test_a_pair_corpus_encodes_shared_strings_once(tmp_path: Path) -> None:
     ],
 )
 def test_an_encoder_that_cannot_be_had_is_named(
-    tmp_path: Path, settings: dict, message: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: dict, message: str
 ) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(InputError, match=message):
         encode(tmp_path, SENTENCES[:1], **settings)
 

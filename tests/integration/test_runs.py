@@ -97,7 +97,7 @@ def test_a_grown_corpus_encodes_only_its_new_strings(films: Project) -> None:
 
 def test_a_killed_run_resumes_to_the_same_bytes(films: Project) -> None:
     (films.path / "conf/local/globals.yml").unlink()  # the default backend, whatever it is
-    films.write("data/01_raw/films.csv", single_text_csv(2000))
+    films.write("data/01_raw/films.csv", single_text_csv(800))
     small_segments = "--params=corpus=films,embedding.segment_strings=32"
     command = ("run", "--pipeline=embedding", small_segments)
     running = films.start(*command)

@@ -127,5 +127,5 @@ def test_a_memory_map_gives_the_same(tmp_path):
 def test_all_zero_gradients_are_refused_with_their_checkpoint():
     rows = np.ones((2, 1), dtype=np.float32)
     weights = np.array([[[0.0], [0.0]], [[1000.0], [-1000.0]]], dtype=np.float32)
-    with pytest.raises(ScoringError, match=r"every gradient is zero .*checkpoint 1.*learning_rate"):
+    with pytest.raises(ScoringError, match=r"checkpoint 1: every gradient is zero.*learning_rate"):
         closed_form(rows, np.array([0, 0]), weights, np.zeros((2, 2), np.float32))

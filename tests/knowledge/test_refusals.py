@@ -20,10 +20,10 @@ def unit_rows() -> np.ndarray:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.nan, r"NaN or infinite values \(embeddings, row 6\)"),
-        (np.inf, r"NaN or infinite values \(embeddings, row 6\)"),
-        (2.0, r"norm is 2 \(embeddings, row 6\).*norm 1 ± 0.001.*L2-normalise"),
-        (0.0, r"norm is 0 \(embeddings, row 6\)"),
+        (np.nan, r"embeddings, row 6: .*NaN or infinite values"),
+        (np.inf, r"embeddings, row 6: .*NaN or infinite values"),
+        (2.0, r"embeddings, row 6: .*norm is 2.*norm 1 ± 0.001.*L2-normalise"),
+        (0.0, r"embeddings, row 6: .*norm is 0"),
     ],
 )
 def test_bad_embeddings_are_refused_by_their_first_row(value, message):
@@ -36,9 +36,9 @@ def test_bad_embeddings_are_refused_by_their_first_row(value, message):
 @pytest.mark.parametrize(
     ("labels", "n_classes", "message"),
     [
-        (np.where(np.arange(10) == 7, -1, good_labels), None, r"label is -1 \(labels, row 7\)"),
-        (np.where(np.arange(10) == 7, 2, good_labels), 2, r"label is 2 \(labels, row 7\).*0 … 1"),
-        (np.zeros(10, dtype=np.int64), None, "every row has label 0 .*two classes"),
+        (np.where(np.arange(10) == 7, -1, good_labels), None, r"labels, row 7: .*label is -1"),
+        (np.where(np.arange(10) == 7, 2, good_labels), 2, r"labels, row 7: .*label is 2.*0 … 1"),
+        (np.zeros(10, dtype=np.int64), None, "every row has label 0.*two classes"),
         (good_labels[:9], None, r"shape \(9,\).*shape \(10,\)"),
         (good_labels.astype(float), None, "float64 .*integers"),
     ],

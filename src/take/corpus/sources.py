@@ -63,7 +63,7 @@ class CorpusSource:
     def _files(self) -> list[Path]:
         source = self.spec.source
         if self._root is not None:
-            return [self._root / "train.parquet", self._root / "test.parquet"]
+            return [self._root / name for name in ("train.parquet", "test.parquet", "labels.json")]
         if isinstance(source, PackageSource):
             return [_package_file(source)]
         if isinstance(source, FilesSource):
@@ -80,8 +80,8 @@ class CorpusSource:
                 return train, None
             return train, self._file_rows(Path(source.evaluation), source.encoding)
         if self._root is not None:
-            train_file, evaluation_file = self._files()
-            self._check_label_names(self._root / "labels.json")
+            train_file, evaluation_file, label_file = self._files()
+            self._check_label_names(label_file)
             return self._folder_rows(train_file), self._folder_rows(evaluation_file)
         return self._hub_rows(source, source.train), self._hub_rows(source, source.evaluation)
 
