@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import re
 import warnings
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import click
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.startup import ProjectMetadata
+from kedro.utils import find_kedro_project
 from kedro.validation.exceptions import ParameterValidationError
 
 from take.errors import TakeError
@@ -34,10 +36,12 @@ def _readable(callback: Callable[..., Any]) -> Callable[..., Any]:
     """Show an error the user can mend as one message instead of a traceback."""
 
     @functools.wraps(callback)
-    def run(*args: Any, **options: Any) -> Any:
+    def readable(*args: Any, **options: Any) -> Any:
         if options.get("is_async") or (options.get("runner_params") or {}).get("is_async"):
             # Loading and saving in threads scatters one run over several MLflow runs.
             raise click.UsageError("--async is not supported: run without it.")
+        # Relative paths, mlflow.yml's among them, start at the project wherever `kedro` is called.
+        os.chdir(find_kedro_project(Path.cwd()) or Path.cwd())
         try:
             return callback(*args, **options)
         except Exception as error:
@@ -46,7 +50,7 @@ def _readable(callback: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise click.ClickException(message) from error
 
-    return run
+    return readable
 
 
 def _message_for_user(error: BaseException | None) -> str | None:
@@ -72,7 +76,8 @@ def _run_command() -> click.Command:
     return command
 
 
-cli.add_command(_run_command())
+run = _run_command()
+cli.add_command(run)
 
 
 @cli.command()

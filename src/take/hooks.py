@@ -25,6 +25,18 @@ _SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 
+_FILTERS = (
+    "tags",
+    "node_names",
+    "from_nodes",
+    "to_nodes",
+    "from_inputs",
+    "to_outputs",
+    "namespaces",
+)
+"""What makes a run one of a part of its pipeline."""
+
+
 class RequestHooks:
     """Refuses a request that cannot be meant, before a run exists."""
 
@@ -41,20 +53,27 @@ class RequestHooks:
                 raise InputError(
                     f"there is no parameter {name!r}", where="--params", remedy=closest(name, known)
                 )
-        settings = context.config_loader["globals"]
-        corpus = given.get("corpus", settings["corpus"])
-        CorpusSource(corpus, select_corpus(settings["corpora"], corpus), given.get("raw_root"))
+        corpora = context.config_loader["globals"]["corpora"]
+        corpus = chosen_corpus(context)
+        CorpusSource(corpus, select_corpus(corpora, corpus), given.get("raw_root"))
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any]) -> None:
         """Say how far `distill` goes as long as stages are missing."""
         names = run_params.get("pipeline_names") or ["__default__"]
-        if TO_COME and {"distill", "__default__"} & set(names):
+        is_partial = any(run_params.get(key) for key in _FILTERS)
+        if TO_COME and not is_partial and {"distill", "__default__"} & set(names):
             _logger.warning(
                 "This is as far as 'distill' goes in version %s: %s are still to come.",
                 __version__,
                 ", ".join(TO_COME),
             )
+
+
+def chosen_corpus(context: KedroContext) -> str:
+    """The corpus of this run."""
+    given = context.config_loader.runtime_params or {}
+    return str(given.get("corpus", context.config_loader["globals"]["corpus"]))
 
 
 class TrackingHooks:
@@ -67,6 +86,7 @@ class TrackingHooks:
     def __init__(self) -> None:
         self._mlflow_hook: Any = None
         self._project_path: str | None = None
+        self._corpus = ""
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
@@ -78,6 +98,7 @@ class TrackingHooks:
         self._mlflow_hook = MlflowHook()
         self._mlflow_hook.after_context_created(context)
         self._project_path = str(context.project_path)
+        self._corpus = chosen_corpus(context)
 
     @hook_impl
     def before_pipeline_run(
@@ -91,10 +112,9 @@ class TrackingHooks:
             return
         names = sorted(name for name in pipeline.inputs() if name.startswith("params:"))
         settings = {name.removeprefix("params:"): plain(catalog.load(name)) for name in names}
-        mlflow.log_params(_flat(settings))
-        mlflow.set_tags({"take_version": __version__, **_git_state(self._project_path)})
-        ingestion = settings.get("ingestion", {})
-        mlflow.set_tags({key: ingestion[key] for key in ("corpus", "budget") if key in ingestion})
+        mlflow.log_params({"corpus": self._corpus, **_flat(settings)})
+        mlflow.set_tags({"corpus": self._corpus, "take_version": __version__})
+        mlflow.set_tags(_git_state(self._project_path))
 
     @hook_impl
     def after_pipeline_run(
@@ -139,25 +159,35 @@ def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
         mlflow.set_tag(f"fingerprint.{name}", record.content_digest[:16])
     wanted = ((dataset.metadata or {}).get("take") or {}).get("mlflow")
     if wanted == "metrics":
-        figures = _flat({name: plain(dataset.load())})
-        mlflow.log_metrics(
-            {
-                key: float(value)
-                for key, value in figures.items()
-                if isinstance(value, (int, float)) and not isinstance(value, bool)
-            }
-        )
+        _log_report(_flat({name: plain(dataset.load())}))
     elif wanted == "artifact":
         mlflow.log_artifact(str(dataset.path))
 
 
+def _log_report(report: dict[str, Any]) -> None:
+    """Numbers as metrics, lists of numbers as metrics with steps, words (verdicts) as tags."""
+    import mlflow
+
+    for key, value in report.items():
+        if isinstance(value, (bool, int, float)):
+            mlflow.log_metric(key, float(value))
+        elif isinstance(value, str):
+            mlflow.set_tag(key, value)
+        elif isinstance(value, list) and all(isinstance(item, (int, float)) for item in value):
+            for step, item in enumerate(value):
+                mlflow.log_metric(key, float(item), step=step)
+
+
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    return {_mlflow_key(key): value for key, value in flatten(values).items()}
-
-
-def _mlflow_key(key: str) -> str:
-    """MLflow allows letters, digits and a few signs in a key; label names may hold others."""
-    return "".join(c if c.isalnum() or c in "_-./ " else "_" for c in key)
+    """One dictionary with keys that MLflow allows; label names in them may hold anything."""
+    flat: dict[str, Any] = {}
+    for key, value in flatten(values).items():
+        allowed = "".join(c if c.isalnum() or c in "_-." else "_" for c in key)[:200]
+        unique = allowed
+        while unique in flat:
+            unique += "_"
+        flat[unique] = value
+    return flat
 
 
 def _git_state(project_path: str | None) -> dict[str, str]:

@@ -87,6 +87,32 @@ def test_leftovers_of_a_killed_run_are_listed_not_counted_as_damage(artifact: Pa
     assert (outcome.checked, outcome.problems, outcome.leftovers) == (1, [], [leftover])
 
 
+def test_a_file_without_a_record_is_named(artifact: Path) -> None:
+    record_path(artifact).unlink()
+    raw = artifact.parent.parent / "data/01_raw/mine.csv"
+    raw.parent.mkdir()
+    raw.write_text("text,label")
+    inner = artifact.parent / "02_intermediate/x.bin"
+    inner.parent.mkdir()
+    artifact.rename(inner)
+    assert verify(artifact.parent).problems == [f"{inner} has no record"]
+
+
+@pytest.mark.parametrize("part", ["sha256", "inputs", "written_at"])
+def test_an_altered_record_is_noticed(artifact: Path, part: str) -> None:
+    stamp_origin(artifact, ORIGIN)
+    path = record_path(artifact)
+    record = json.loads(path.read_text())
+    if part == "sha256":
+        record["files"]["x.bin"]["sha256"] = "0" * 64
+    elif part == "inputs":
+        record["made_from"]["inputs"]["corpus"] = "e"
+    else:
+        record["written_at"] = "yesterday"
+    path.write_text(json.dumps(record))
+    assert str(path) in damage(artifact)
+
+
 def test_setting_aside_loses_nothing(artifact: Path) -> None:
     kept = set_aside(artifact)
     assert kept.read_bytes() == bytes(range(256))

@@ -76,3 +76,9 @@ def test_a_split_is_whole_and_even(sizes: list[int], total: int) -> None:
         for b in range(len(sizes))
         if sizes[a] > sizes[b]
     )
+
+
+@pytest.mark.parametrize("written", ["1234567", "0.1%", "20/class", "0.00001%"])
+def test_a_budget_is_written_as_it_was_read(written: str) -> None:
+    assert Budget.parse(str(Budget.parse(written))) == Budget.parse(written)
+    assert "e+" not in str(Budget.parse(written))

@@ -7,7 +7,7 @@ from take.corpus.ingest import IngestionSettings, ingest
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import CorpusSpec
 
-SETTINGS = IngestionSettings(corpus="films", budget="1/class")
+SETTINGS = IngestionSettings(budget="1/class")
 SPEC = CorpusSpec.model_validate(
     {
         "task": "single",

@@ -14,7 +14,7 @@ from take.corpus.spec import CorpusSpec
 from take.errors import InputError
 
 GOOD = [{"text": f"text {i}", "label": i % 2} for i in range(40)]
-SETTINGS = IngestionSettings(corpus="films", budget="2/class")
+SETTINGS = IngestionSettings(budget="2/class")
 
 
 def run(path: Path, settings: IngestionSettings = SETTINGS, **changes: object) -> Ingested:
@@ -26,6 +26,10 @@ def run(path: Path, settings: IngestionSettings = SETTINGS, **changes: object) -
         **changes,
     }
     return ingest(CorpusSource("films", CorpusSpec.model_validate(spec)).read(), settings)
+
+
+def all_texts(result: Ingested) -> set[str]:
+    return set(result.corpus["text"]) | set(result.evaluation_split["text"])
 
 
 def jsonl(folder: Path, rows: list[dict]) -> Path:
@@ -79,11 +83,11 @@ def test_empty_corpus(tmp_path: Path, content: str) -> None:
     ("value", "problem"),
     [
         (None, "the text is null, value None"),
-        ("", "the text is blank, value ''"),
+        ("", "the text is blank, value str of 0 characters"),
         ("  \t\n ", "the text is blank"),
-        (17, "the text is not a string, value 17"),
+        (17, "the text is not a string, value int"),
         (["a"], "the text is not a string"),
-        ("x" * 1_000_000, "longer than 100,000 characters, value of 1,000,000 characters"),
+        ("x" * 1_000_000, "longer than 100,000 characters, value str of 1,000,000 characters"),
         ("a\0b", "NUL character"),
         ("half \ud83d pair", "surrogate"),
     ],
@@ -141,7 +145,7 @@ def test_evaluation_label_that_train_lacks(tmp_path: Path) -> None:
 
 
 def test_class_smaller_than_its_budget(tmp_path: Path) -> None:
-    settings = IngestionSettings(corpus="films", budget="1000/class")
+    settings = IngestionSettings(budget="1000/class")
     with pytest.raises(InputError, match=r"lass 'bad' has \d+ rows but budget 1000/class"):
         run(jsonl(tmp_path, GOOD), settings)
 
@@ -155,8 +159,8 @@ def test_wrong_encoding_names_the_line(tmp_path: Path) -> None:
 def test_another_encoding_can_be_stated(tmp_path: Path) -> None:
     path = csv(tmp_path, GOOD_CSV.encode() + "très bien,1\n".encode("latin-1"))
     source = {"kind": "files", "train": str(path), "encoding": "latin-1"}
-    result = run(path, source=source, evaluation={"fraction": 1e-9})
-    assert "très bien" in result.corpus["text"].tolist()
+    result = run(path, source=source)
+    assert "très bien" in all_texts(result)
 
 
 def test_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> None:
@@ -179,7 +183,9 @@ def test_truncated_parquet(tmp_path: Path) -> None:
 def test_text_column_of_numbers_in_parquet(tmp_path: Path) -> None:
     path = tmp_path / "films.parquet"
     pd.DataFrame({"text": range(40), "label": [0, 1] * 20}).to_parquet(path)
-    with pytest.raises(InputError, match="row 1, column 'text': the text is not a string, value 0"):
+    with pytest.raises(
+        InputError, match="row 1, column 'text': the text is not a string, value int"
+    ):
         run(path)
 
 
@@ -218,8 +224,8 @@ def test_unusual_but_legal_text_passes(tmp_path: Path) -> None:
         'say "hi"',
     ]
     rows = [*GOOD, *({"text": text, "label": i % 2} for i, text in enumerate(texts))]
-    result = run(jsonl(tmp_path, rows), evaluation={"fraction": 1e-9})
-    assert set(texts) <= set(result.corpus["text"])
+    result = run(jsonl(tmp_path, rows))
+    assert set(texts) <= all_texts(result)
 
 
 def test_legal_text_survives_csv(tmp_path: Path) -> None:
@@ -228,4 +234,45 @@ def test_legal_text_survives_csv(tmp_path: Path) -> None:
         {"text": ["NA", "a\nb", 'say "hi", twice', "🎬"] * 1, "label": [0, 1, 0, 1]}
     )
     pd.concat([frame, pd.DataFrame(GOOD)]).to_csv(path, index=False)
-    assert set(frame["text"]) <= set(run(path, evaluation={"fraction": 1e-9}).corpus["text"])
+    assert set(frame["text"]) <= all_texts(run(path))
+
+
+def test_an_empty_evaluation_split_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no row is held out for evaluation"):
+        run(jsonl(tmp_path, GOOD), evaluation={"fraction": 1e-9})
+
+
+@pytest.mark.parametrize("labels", [None, ["1", "2"]])
+def test_a_number_that_is_no_label_does_not_pass_as_an_id(
+    tmp_path: Path, labels: list[str] | None
+) -> None:
+    rows = [{"text": f"text {i}", "label": 1 + i % 2} for i in range(40)]
+    evaluation = tmp_path / "evaluation.csv"
+    evaluation.write_text("text,label\nseen,1\nunseen,0\n")
+    source = {
+        "kind": "files",
+        "train": str(jsonl(tmp_path, rows)),
+        "evaluation": str(evaluation),
+    }
+    with pytest.raises(InputError, match=r"evaluation\.csv, row 2.*unknown label '0'"):
+        run(tmp_path, source=source, labels=labels)
+
+
+def test_label_names_that_only_look_like_numbers(tmp_path: Path) -> None:
+    rows = [{"text": f"text {i}", "label": ("²", "--5")[i % 2]} for i in range(40)]
+    assert run(jsonl(tmp_path, rows), labels=None).report.labels == ["--5", "²"]
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"text": "a", "label": ' + "9" * 5000 + "}"])
+def test_json_beyond_all_measure_names_the_line(tmp_path: Path, line: str) -> None:
+    path = jsonl(tmp_path, GOOD)
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(InputError, match=r"films\.jsonl, line 41"):
+        run(path)
+
+
+@pytest.mark.parametrize("encoding", ["hex", "klingon"])
+def test_what_is_no_text_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
+    source = {"kind": "files", "train": str(csv(tmp_path, GOOD_CSV)), "encoding": encoding}
+    with pytest.raises(InputError, match="unknown encoding"):
+        run(tmp_path, source=source)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -76,3 +78,14 @@ def test_a_wrong_entry_is_named(change: dict, message: str) -> None:
 def test_raw_root_stands_in_for_the_hub_only() -> None:
     with pytest.raises(InputError, match="raw_root"):
         CorpusSource("films", CorpusSpec.model_validate(CSV_CORPUS), raw_root="/anywhere")
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "rows.csv").write_text("text,label\none,0\n")
+    files = {"train": str(tmp_path / "a/rows.csv"), "evaluation": str(tmp_path / "b/rows.csv")}
+    spec = CorpusSpec.model_validate({**CSV_CORPUS, "source": {"kind": "files", **files}})
+    before = CorpusSource("films", spec).digest()
+    (tmp_path / "a/rows.csv").write_text("text,label\ntwo,0\n")
+    assert CorpusSource("films", spec).digest() != before

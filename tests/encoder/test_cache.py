@@ -59,3 +59,27 @@ def test_a_segment_without_its_record_does_not_count(tmp_path: Path) -> None:
 
 def test_an_empty_selection_is_empty(tmp_path: Path) -> None:
     assert VectorCache(tmp_path, 2).select(string_keys([])).read(0, 0).shape == (0, 2)
+
+
+def test_segments_that_overlap_give_every_string_its_own_vector(tmp_path: Path) -> None:
+    """Two runs at once may each encode a string."""
+    add(VectorCache(tmp_path, 2), ["aa", "shared", "b"])
+    first = VectorCache(tmp_path, 2)
+    keys = string_keys(["shared", "c", "dddd"])
+    first.add(keys, vectors_of(["shared", "c", "dddd"]), np.zeros(3, np.uint8))
+    first.add(string_keys(["ee"]), vectors_of(["ee"]), np.ones(1, np.uint8))
+    wanted = ["ee", "dddd", "b", "shared", "aa", "c"]
+    for cache in (first, VectorCache(tmp_path, 2)):
+        picked = cache.select(string_keys(wanted))
+        np.testing.assert_array_equal(picked.read(0, len(wanted)), vectors_of(wanted))
+        assert picked.n_truncated == 1
+
+
+def test_a_segment_that_another_run_is_writing_is_left_alone(tmp_path: Path) -> None:
+    add(VectorCache(tmp_path, 2), ["aa"])
+    record = next(tmp_path.glob("*.record.json"))
+    written = record.read_bytes()
+    record.unlink()
+    VectorCache(tmp_path, 2)
+    record.write_bytes(written)
+    assert len(VectorCache(tmp_path, 2).missing(string_keys(["aa"]))) == 0

@@ -64,6 +64,39 @@ def test_scoring_without_embeddings_says_what_to_run(films: Project) -> None:
     assert "kedro run --pipeline=distill" in output
 
 
+def test_scoring_refuses_embeddings_of_another_corpus(films: Project) -> None:
+    films.kedro(*RUN)
+    films.write("data/01_raw/films.csv", single_text_csv(290))
+    films.kedro("run", "--pipeline=ingestion", "--params=corpus=films")
+    output = films.kedro("run", "--pipeline=scoring", "--params=corpus=films", ok=False)
+    assert "artifact 'embeddings' was made from another 'corpus'" in output
+
+
+def test_a_version_that_the_run_makes_cannot_be_pinned(films: Project) -> None:
+    ingestion = ("run", "--pipeline=ingestion", "--params=corpus=films")
+    films.kedro(*ingestion)
+    version = films.newest("corpus.parquet").parent.name
+    output = films.kedro(*ingestion, f"--load-versions=corpus:{version}", ok=False)
+    assert "--load-versions pins 'corpus'" in output
+
+
+def test_odd_label_names_reach_mlflow_apart(project: Project) -> None:
+    rows = [f'"text {i}",{("a//b", "C++", "C##")[i % 3]}' for i in range(90)]
+    project.write("data/01_raw/odd.csv", "text,label\n" + "\n".join(rows) + "\n")
+    source = {"kind": "files", "train": "data/01_raw/odd.csv"}
+    project.add_corpora(
+        odd={"task": "single", "source": source, "columns": {"text": "text", "label": "label"}}
+    )
+    # from a folder below the project: paths still start at the project
+    options = {**project.options(), "cwd": project.path / "conf"}
+    command = project.command("run", "--pipeline=ingestion", "--params=corpus=odd,budget=2/class")
+    done = subprocess.run(command, **options)
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(project.path / "mlflow.db") as database:
+        keys = {key for (key,) in database.execute("select key from metrics")}
+    assert len([key for key in keys if key.startswith("corpus_report.budget_by_class")]) == 3
+
+
 def test_scoring_refuses_an_altered_input(films: Project) -> None:
     films.kedro(*RUN)
     embeddings = films.newest("embeddings.safetensors")
@@ -233,12 +266,13 @@ def test_one_run_is_one_mlflow_run_without_text(films: Project) -> None:
             metrics = dict(
                 database.execute("select key, value from metrics where run_uuid=?", [run])
             )
-            assert params["ingestion.corpus"] == "films"
+            assert params["corpus"] == tags["corpus"] == "films"
+            assert params["ingestion.budget"] == "20/class"
             assert params["embedding.segment_strings"] == "4096"
-            assert tags["budget"] == "20/class"
             assert len(tags["fingerprint.embeddings"]) == 16
             assert metrics["corpus_report.train.rows_kept"] > 200
             assert metrics["embedding_report.features"] == 384
+            assert tags["corpus_report.task"] == "single"
             assert (films.path / "mlartifacts" / run / "artifacts/corpus_profile.json").is_file()
     stored = [films.path / "mlflow.db", *(films.path / "mlartifacts").rglob("*.*")]
     assert all(secret.encode() not in path.read_bytes() for path in stored if path.is_file())

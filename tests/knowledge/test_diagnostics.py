@@ -42,9 +42,9 @@ def test_the_interval_covers_the_gap_it_should():
 @pytest.mark.parametrize(
     ("gap", "verdict"),
     [
-        (Gap(1, 0.1, 2), "holds"),
-        (Gap(-1, -2, -0.1), "does not hold here"),
-        (Gap(0.5, -0.1, 1), "undecided"),
+        (Gap(1, 0.1, 2, 100), "holds"),
+        (Gap(-1, -2, -0.1, 100), "does not hold here"),
+        (Gap(0.5, -0.1, 1, 100), "undecided"),
     ],
 )
 def test_verdicts(gap, verdict):
@@ -85,3 +85,7 @@ def test_hard_sample_bias_and_its_bound():
     assert bias.verdict == "holds"
     stiff = SelfInfluence(influence.values, 100.0, 1.0)
     assert not hard_sample_bias(stiff, norms, is_noisy, 100, seed=0).assumptions_hold
+
+
+def test_a_handful_of_noisy_rows_decides_nothing():
+    assert verdict_positive(Gap(1, 0.5, 2, n_noisy=3)) == "undecided"

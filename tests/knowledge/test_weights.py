@@ -123,7 +123,23 @@ def test_uniform_weights_have_full_effective_size():
 
 def test_a_low_effective_size_warns():
     scores = np.array([1e6] + [1.0] * 999)
-    with pytest.warns(ScoringWarning, match=r"effective sample size is .* of 1000 rows"):
+    with pytest.warns(
+        ScoringWarning, match=r"effective sample size before the cap is .* of 1000 rows"
+    ):
         _, report = weigh(scores, cap=900)
     assert report.low_effective_share
     assert report.capped_rows == 1
+
+
+def test_the_cap_cannot_hide_that_a_few_rows_hold_all():
+    scores = np.full(1000, 1e-6)
+    scores[:5] = 1.0
+    with pytest.warns(ScoringWarning, match="before the cap is 5 of 1000"):
+        _, report = weigh(scores, cap=5.0)
+    assert report.effective_share > 0.2 > report.effective_share_before_cap
+
+
+def test_weights_sum_to_one_where_rounding_puts_every_score_at_the_cap():
+    scores = np.zeros(199)
+    scores[:193] = 1.0
+    assert capped_weights(scores, cap=199 / 193).sum() == pytest.approx(1)

@@ -18,6 +18,7 @@ from take.artifacts.atomic import write_text_atomically
 from take.artifacts.digests import file_digest, value_digest
 
 RECORD_SUFFIX = ".record.json"
+_PUT_ASIDE = ".altered-"
 
 
 class Origin(BaseModel):
@@ -56,6 +57,20 @@ class Record(BaseModel):
     made_from: Origin | None = None
     take_version: str
     written_at: str
+    checksum: str = ""
+    """Of this record's other fields."""
+
+    def sealed(self) -> Record:
+        """The record with its checksum."""
+        return self.model_copy(update={"checksum": self._own_digest()})
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the record is as it was sealed."""
+        return self.checksum == self._own_digest()
+
+    def _own_digest(self) -> str:
+        return value_digest(self.model_dump(mode="json", exclude={"checksum"}))
 
     @property
     def content_digest(self) -> str:
@@ -79,7 +94,7 @@ def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
         take_version=__version__,
         written_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    write_text_atomically(record_path(artifact), record.model_dump_json(indent=1))
+    _write(artifact, record)
     return record
 
 
@@ -88,16 +103,16 @@ def stamp_origin(artifact: Path, made_from: Origin) -> None:
     record = read_record(artifact)
     if record is None:
         raise FileNotFoundError(f"{artifact} has no record to stamp")
-    stamped = record.model_copy(update={"made_from": made_from})
-    write_text_atomically(record_path(artifact), stamped.model_dump_json(indent=1))
+    _write(artifact, record.model_copy(update={"made_from": made_from}))
 
 
 def read_record(artifact: Path) -> Record | None:
-    """The artifact's record, or None if there is none that can be read."""
+    """The artifact's record, or None if there is none that is whole."""
     try:
-        return Record.model_validate_json(record_path(artifact).read_bytes())
+        record = Record.model_validate_json(record_path(artifact).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
+    return record if record.is_intact else None
 
 
 def damage(artifact: Path) -> str:
@@ -106,7 +121,7 @@ def damage(artifact: Path) -> str:
     if record is None:
         if not record_path(artifact).exists():
             return f"{artifact} has no record"
-        return f"{record_path(artifact)} cannot be read"
+        return f"{record_path(artifact)} was altered"
     found = _files(artifact)
     for name, entry in record.files.items():
         path = found.get(name)
@@ -124,10 +139,19 @@ def damage(artifact: Path) -> str:
 def set_aside(artifact: Path) -> Path:
     """Move an altered artifact out of the way, so that making it anew loses nothing."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    kept = artifact.with_name(f"{artifact.name}.altered-{stamp}")
+    kept = artifact.with_name(f"{artifact.name}{_PUT_ASIDE}{stamp}")
     artifact.rename(kept)
     record_path(artifact).unlink(missing_ok=True)
     return kept
+
+
+def is_put_aside(path: Path) -> bool:
+    """Whether the file is one that `set_aside` moved."""
+    return _PUT_ASIDE in path.name
+
+
+def _write(artifact: Path, record: Record) -> None:
+    write_text_atomically(record_path(artifact), record.sealed().model_dump_json(indent=1))
 
 
 def _files(artifact: Path) -> dict[str, Path]:

@@ -85,7 +85,10 @@ class Budget:
         return tuple(shares)
 
     def __str__(self) -> str:
-        amount = f"{float(self.amount):g}"
+        is_whole = self.amount.denominator == 1
+        amount = (
+            str(self.amount.numerator) if is_whole else f"{float(self.amount):.10f}".rstrip("0")
+        )
         return {"per_class": f"{amount}/class", "percent": f"{amount}%", "rows": amount}[self.kind]
 
 

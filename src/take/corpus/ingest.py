@@ -14,6 +14,7 @@ from take.corpus.budget import Budget, check_budget
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import HeldOut
 from take.corpus.validation import check_classes, check_texts, label_ids, label_names
+from take.errors import InputError
 
 
 class IngestionSettings(BaseModel):
@@ -21,7 +22,6 @@ class IngestionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    corpus: str
     budget: str | int
     max_text_chars: Annotated[int, Field(ge=1)] = 100_000
 
@@ -84,6 +84,12 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     else:
         train = rows
         evaluation = _checked_rows(raw.evaluation, columns, names, settings.max_text_chars)
+    if evaluation.empty:
+        raise InputError(
+            "no row is held out for evaluation",
+            where=raw.train.origin,
+            remedy="raise evaluation.fraction in corpora.yml, or name an evaluation file",
+        )
 
     train_keys, evaluation_keys = text_keys(train, columns), text_keys(evaluation, columns)
     duplicated = train["id"].duplicated().to_numpy()

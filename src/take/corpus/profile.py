@@ -18,7 +18,7 @@ def profile_figure(corpus: pd.DataFrame, evaluation_split: pd.DataFrame) -> Any:
         rows=1, cols=2, subplot_titles=("rows by class", "texts by length (characters)")
     )
     splits = {"train": (corpus, "#3b6ea5"), "evaluation": (evaluation_split, "#d98c3f")}
-    edges = _length_edges(corpus)
+    edges = _length_edges(np.concatenate([_lengths(corpus), _lengths(evaluation_split)]))
     for split, (rows, colour) in splits.items():
         sizes = rows["label_name"].value_counts().sort_index()
         figure.add_trace(
@@ -38,8 +38,7 @@ def _lengths(rows: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array([len(text) for name in columns for text in rows[name]], dtype=np.int64)
 
 
-def _length_edges(rows: pd.DataFrame) -> list[int]:
+def _length_edges(lengths: np.ndarray[Any, np.dtype[np.int64]]) -> list[int]:
     """Twelve bins between the shortest and longest text, evenly spaced on a log scale."""
-    lengths = _lengths(rows)
     edges = np.geomspace(max(1, lengths.min()), lengths.max() + 1, 13)
     return sorted({round(edge) for edge in edges} | {int(lengths.max()) + 1})

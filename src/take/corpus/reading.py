@@ -49,6 +49,12 @@ def check_columns(found: Sequence[str], wanted: Sequence[str], where: str) -> No
             )
 
 
+def _check_unrepeated(found: Sequence[str], wanted: Sequence[str], where: str) -> None:
+    for column in wanted:
+        if found.count(column) > 1:
+            raise InputError(f"column {column!r} appears twice", where=where)
+
+
 def _read_csv(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
     _check_decodes(path, encoding)
     # The csv module rather than pandas: it refuses what pandas repairs (short or long records).
@@ -58,9 +64,7 @@ def _read_csv(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame
         try:
             header = next(reader, [])
             check_columns(header, columns, str(path))
-            repeated = [name for name in columns if header.count(name) > 1]
-            if repeated:
-                raise InputError(f"column {repeated[0]!r} appears twice", where=f"{path}, line 1")
+            _check_unrepeated(header, columns, f"{path}, line 1")
             picked = [header.index(column) for column in columns]
             records = list(_csv_records(reader, len(header), picked, path))
         except csv.Error as error:
@@ -97,9 +101,9 @@ def _read_jsonl(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFra
             where = f"{path}, line {number}"
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:  # malformed, or beyond all measure
                 raise InputError(
-                    f"malformed JSON: {error.msg} at column {error.colno}",
+                    f"malformed JSON: {str(error)[:100]}",
                     where=where,
                     remedy="one JSON object a line",
                 ) from error
@@ -115,7 +119,9 @@ def _read_parquet(path: Path, columns: Sequence[str], encoding: str) -> pd.DataF
     import pyarrow.parquet as pq
 
     try:
-        check_columns(pq.read_schema(path).names, columns, str(path))
+        names = pq.read_schema(path).names
+        check_columns(names, columns, str(path))
+        _check_unrepeated(names, columns, str(path))
         table = pq.read_table(path, columns=list(columns))
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(
@@ -127,12 +133,13 @@ def _read_parquet(path: Path, columns: Sequence[str], encoding: str) -> pd.DataF
 
 
 def _with_bom(encoding: str) -> str:
-    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def _check_decodes(path: Path, encoding: str) -> None:
     """Refuse NUL bytes and bytes that are not in the stated encoding, naming the line."""
     try:
+        "".encode(encoding)  # refuses codecs such as hex that are not of text
         decoder = codecs.getincrementaldecoder(encoding)("strict")
     except LookupError as error:
         raise InputError(f"unknown encoding {encoding!r}", where=str(path)) from error

@@ -51,7 +51,7 @@ class CorpusSource:
 
     def digest(self) -> str:
         """A digest of all that decides what `read` returns: description and file contents."""
-        files = {path.name: file_digest(path) for path in self._files() if path.is_file()}
+        files = [file_digest(path) if path.is_file() else None for path in self._files()]
         described = {"spec": self.spec.model_dump(mode="json"), "files": files}
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 

@@ -14,7 +14,7 @@ Task = Literal["single", "pair"]
 TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
 
 # The name becomes a folder of artifacts, so it may not leave the folder it is put in.
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 class _Frozen(BaseModel):
@@ -118,7 +118,7 @@ def check_corpus_name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(
             f"corpus name {name!r} cannot name a folder",
-            allowed="1 to 64 of a-z, 0-9, '_' and '-', starting with a letter or digit",
+            allowed="1 to 64 of a-z, 0-9, '_' and '-', starting with a letter",
             remedy="rename the corpus in corpora.yml",
         )
     return name

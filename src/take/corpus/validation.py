@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ import pandas as pd
 
 from take.corpus.sources import RawSplit
 from take.errors import InputError, closest
+
+_INTEGER = re.compile(r"-?[0-9]+")
 
 
 def check_texts(split: RawSplit, columns: Sequence[str], max_chars: int) -> None:
@@ -53,23 +56,26 @@ def label_names(train: RawSplit, declared: Sequence[str] | None) -> tuple[str, .
             allowed="two labels or more",
             remedy="check which column 'label' names in corpora.yml",
         )
-    is_numeric = all(key.lstrip("-").isdigit() for key in found)
-    return tuple(sorted(found, key=int) if is_numeric else sorted(found))
+    if all(_INTEGER.fullmatch(key) for key in found):
+        return tuple(sorted(found, key=lambda key: (int(key), key)))
+    return tuple(sorted(found))
 
 
 def label_ids(split: RawSplit, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Each row's label id; a value is a label's name or its id.
 
-    A name is tried before an id, so that labels named '1', '2', … mean what they say.
+    Where names are numbers themselves, a value is a name and nothing else: of the labels '1' and
+    '2', a 0 is neither.
     """
     values = split.rows["label"].tolist()
     _check_label_types(split, values)
-    ids = {str(class_id): class_id for class_id in range(len(names))}
-    ids.update({name: class_id for class_id, name in enumerate(names)})
+    ids = {name: class_id for class_id, name in enumerate(names)}
+    if not any(_INTEGER.fullmatch(name) for name in names):
+        ids |= {str(class_id): class_id for class_id in range(len(names))}
     found = [ids.get(_label_key(value), -1) for value in values]
     unknown = [row for row, class_id in enumerate(found) if class_id < 0]
     if unknown:
-        key = _label_key(values[unknown[0]])
+        key = _label_key(values[unknown[0]])[:60]
         raise _row_error(
             split,
             "label",
@@ -134,9 +140,11 @@ def _row_error(
 ) -> InputError:
     first = bad_rows[0]
     value = values[first]
-    # A corpus may be confidential: a text is never quoted in a message, a label or a number is.
-    is_text = isinstance(value, str) and column != "label" and value.strip()
-    shown = f"of {len(value):,} characters" if is_text else f"{value!r:.60}"
+    shown = f"{value!r:.60}"
+    if column != "label" and value is not None:
+        # A corpus may be confidential: what stands in a text column is never quoted.
+        size = f" of {len(value):,} characters" if isinstance(value, str) else ""
+        shown = f"{type(value).__name__}{size}"
     others = f" (and {len(bad_rows) - 1:,} more rows)" if len(bad_rows) > 1 else ""
     return InputError(
         f"{problem}, value {shown}{others}",

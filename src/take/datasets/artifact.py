@@ -18,6 +18,8 @@ from take.errors import AlteredArtifactError
 
 _logger = logging.getLogger(__name__)
 
+_REMAKE = "run `kedro run --pipeline=distill`, which makes it anew"
+
 
 class Artifact(AbstractVersionedDataset[Any, Any]):
     """A local file or folder that another dataset writes and this one answers for."""
@@ -44,12 +46,22 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
         problem = damage(self.path)
         record = read_record(self.path)
         if problem or record is None:
-            raise AlteredArtifactError(problem)
+            raise AlteredArtifactError(f"{problem}. To mend: {_REMAKE}")
         return record.content_digest
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether `--load-versions` chose the version to load."""
+        return bool(self._version and self._version.load)
+
     def load(self) -> Any:
-        """What the wrapped dataset loads."""
+        """What the wrapped dataset loads, if the file is the one that was written."""
+        self._refuse_damage()
         return self._inner(self.path).load()
+
+    def _refuse_damage(self) -> None:
+        if record_path(self.path).exists() and (problem := damage(self.path)):
+            raise AlteredArtifactError(f"{problem}. To mend: {_REMAKE}")
 
     def save(self, data: Any) -> None:
         """Write to a temporary name, rename, and record the checksums."""
@@ -106,6 +118,7 @@ class ReportArtifact(Artifact):
 
     def load(self) -> BaseModel:
         """The model."""
+        self._refuse_damage()
         model: type[BaseModel] = load_obj(self._model)
         return model.model_validate(self._inner(self.path).load())
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Protocol
 
+from take.artifacts.digests import code_digests, file_digest, value_digest
 from take.blocks import Float32
 from take.encoder.batching import Batch
 from take.encoder.models import BackendName, EncoderModel
+
+# The modules that decide a vector; the rest of what they import handles files and messages.
+_DECISIVE_CODE = ("batching", "torch_backend", "openvino_backend", "quantisation")
 
 
 class Backend(Protocol):
@@ -38,13 +42,17 @@ def runtime_version(name: BackendName) -> str:
     from importlib.metadata import version
 
     package = "torch" if name == "torch" else "openvino"
-    calibration = f"+{calibration_digest()[:16]}" if name == "openvino_int8" else ""
-    return f"{package}-{version(package)}{calibration}"
+    calibration = calibration_digest() if name == "openvino_int8" else ""
+    code = {
+        module: digest
+        for module, digest in code_digests(f"take.encoder.{package}_backend").items()
+        if module.removeprefix("take.encoder.") in _DECISIVE_CODE
+    }
+    return f"{package}-{version(package)}-{calibration}-{value_digest(code)}"
 
 
 def calibration_digest() -> str:
     """Digest of the calibration that int8 goes by."""
-    from take.artifacts.digests import file_digest
     from take.encoder.quantisation import CALIBRATION
 
     return file_digest(CALIBRATION)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.artifacts.atomic import atomic_path
-from take.artifacts.records import damage, set_aside, write_record
+from take.artifacts.records import damage, record_path, set_aside, write_record
 from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
 from take.blocks import Float32
 
@@ -33,9 +33,14 @@ def string_keys(strings: Iterable[str]) -> Keys:
 
 
 def whole_segments(folder: Path) -> list[Path]:
-    """The cache's segments, after damaged ones have been named and put aside."""
+    """The cache's segments, after damaged ones have been named and put aside.
+
+    One without a record is passed over: another run may be about to write it.
+    """
     whole = []
     for path in sorted(folder.glob("segment-*.safetensors")):
+        if not record_path(path).exists():
+            continue
         if problem := damage(path):
             kept = set_aside(path)
             _logger.warning(
@@ -57,6 +62,7 @@ class VectorCache:
         self._starts: list[int] = []
         """The position of each segment's first vector."""
         self._position: dict[bytes, int] = {}
+        self._n_vectors = 0
         for path in whole_segments(folder):
             self._index(path)
 
@@ -91,7 +97,9 @@ class VectorCache:
 
     def _index(self, path: Path) -> None:
         tensors = map_tensors(path)
-        start = len(self._position)
+        # Not the number of keys: two runs at once may each have encoded the same string.
+        start = self._n_vectors
+        self._n_vectors += len(tensors["vectors"])
         self._starts.append(start)
         self._segments.append(tensors["vectors"])
         self._truncated.append(np.asarray(tensors["truncated"]))

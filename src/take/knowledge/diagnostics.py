@@ -19,6 +19,7 @@ Float64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Verdict = Literal["holds", "does not hold here", "undecided"]
 CONFIDENCE = 0.95
+MIN_NOISY_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Gap:
     value: float
     low: float
     high: float
+    n_noisy: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def bootstrap_gap(values: Float64, is_noisy: Mask, resamples: int, seed: int) ->
 
     >>> values, is_noisy = np.array([1.0, 1.0, 3.0, 3.0]), np.array([False, False, True, True])
     >>> bootstrap_gap(values, is_noisy, resamples=100, seed=0)
-    Gap(value=2.0, low=2.0, high=2.0)
+    Gap(value=2.0, low=2.0, high=2.0, n_noisy=2)
     """
     rng = np.random.default_rng([seed, 3])
     groups = [values[is_noisy], values[~is_noisy]]
@@ -69,15 +71,18 @@ def bootstrap_gap(values: Float64, is_noisy: Mask, resamples: int, seed: int) ->
         for i in range(resamples):
             means[which, i] = group[rng.integers(len(group), size=len(group))].mean()
     low, high = np.quantile(means[0] - means[1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Gap(float(groups[0].mean() - groups[1].mean()), float(low), float(high))
+    value = float(groups[0].mean() - groups[1].mean())
+    return Gap(value, float(low), float(high), len(groups[0]))
 
 
 def verdict_positive(gap: Gap) -> Verdict:
     """Whether the gap is above zero, when its interval allows an answer.
 
-    >>> verdict_positive(Gap(1.0, 0.5, 1.5)), verdict_positive(Gap(0.1, -0.5, 0.6))
+    >>> verdict_positive(Gap(1.0, 0.5, 1.5, 99)), verdict_positive(Gap(0.1, -0.5, 0.6, 99))
     ('holds', 'undecided')
     """
+    if gap.n_noisy < MIN_NOISY_ROWS:
+        return "undecided"  # resampling a handful of rows says nothing of others
     if gap.low > 0:
         return "holds"
     return "does not hold here" if gap.high < 0 else "undecided"

@@ -15,16 +15,18 @@ def trajectory_figure(report: ScoringReport, study: StudyReport) -> Any:
     from plotly.graph_objects import Figure, Scatter
     from plotly.subplots import make_subplots
 
-    titles = ("probe accuracy", f"gradient norm, noisy copy (T_m = {study.onset})")
-    figure: Figure = make_subplots(rows=1, cols=2, subplot_titles=titles)
+    titles = ("probe accuracy", "probe loss", f"noisy copy, T_m = {study.onset}")
+    figure: Figure = make_subplots(rows=1, cols=3, subplot_titles=titles)
     curves = (
         ("corpus", report.probe["train_accuracy"], _BLUE, 1),
         ("rows held out of train", report.probe["held_out_accuracy"], _ORANGE, 1),
-        ("flipped labels", study.flipped_norms, _ORANGE, 2),
-        ("other rows", study.clean_norms, _BLUE, 2),
+        ("loss, corpus", report.probe["train_loss"], _BLUE, 2),
+        ("loss, rows held out", report.probe["held_out_loss"], _ORANGE, 2),
+        ("gradient norm, flipped labels", study.flipped_norms, _ORANGE, 3),
+        ("gradient norm, other rows", study.clean_norms, _BLUE, 3),
     )
     for name, values, colour, column in curves:
-        line = {"color": colour, "dash": "solid" if column == 1 else "dot"}
+        line = {"color": colour, "dash": ("solid", "dash", "dot")[column - 1]}
         figure.add_trace(
             Scatter(x=list(range(len(values))), y=values, name=name, line=line), 1, column
         )

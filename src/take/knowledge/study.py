@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from take.blocks import RowBlocks
-from take.knowledge.checks import Labels
+from take.knowledge.checks import Labels, check_features
 from take.knowledge.diagnostics import (
     HardSampleBias,
     TrajectoryGap,
@@ -15,6 +15,7 @@ from take.knowledge.diagnostics import (
     trajectory_gap,
 )
 from take.knowledge.evidence import Evidence
+from take.knowledge.hessian import MAX_DENSE_PARAMETERS
 from take.knowledge.noise import NoisyCopy, make_noisy_copy
 from take.knowledge.scorers import SCORERS, score_evidence
 from take.knowledge.settings import ScoringSettings
@@ -40,8 +41,11 @@ def study_scorers(
 ) -> ScoringStudy:
     """Flip labels in a copy, let each scorer weigh it, and judge Propositions 1 and 2 on it.
 
-    Leave `influence_self` out of the scorers for a head too large for a dense Hessian.
+    `influence_self` is left out for a head too large for a dense Hessian.
     """
+    check_features(features, settings.block_rows)
+    if n_classes * (features.shape[1] + 1) > MAX_DENSE_PARAMETERS:
+        scorers = [name for name in scorers if name != "influence_self"]
     copy = make_noisy_copy(features, labels, n_classes, settings)
     evidence = Evidence.of_noisy_copy(features, copy, settings, n_classes)
     noisy, resamples, seed = copy.is_flipped, settings.bootstrap_resamples, settings.seed

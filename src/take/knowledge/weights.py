@@ -35,9 +35,10 @@ class WeightReport:
     largest_weight: float  # as a multiple of 1/N
     effective_rows: float  # ESS = 1 / Σ w²
     effective_share: float  # ESS / N
+    effective_share_before_cap: float  # which the cap cannot flatter
     top_percent_share: float  # mass of the heaviest 1 % of the rows
     total_variation: float  # ½ Σ |w_n − 1/N|, the bound of Remark 1 in units of the diameter
-    low_effective_share: bool  # ESS / N below 10 %: a few rows speak for the corpus
+    low_effective_share: bool  # ESS / N before the cap below 10 %: a few rows speak for the corpus
 
 
 def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> KnowledgeScores:
@@ -102,7 +103,8 @@ def capped_weights(scores: Float64, cap: float) -> Float64:
     descending = np.sort(shares)[::-1]
     rest = np.cumsum(descending[::-1])[::-1]  # Σ of each row and all smaller ones
     scales = np.maximum(1 - np.arange(n_rows) * limit, 0) / np.where(rest > 0, rest, np.inf)
-    capped = int(np.argmax(scales * descending <= limit))
+    # Rounding may let every positive score seem above the cap; the last of them never is.
+    capped = min(int(np.argmax(scales * descending <= limit)), np.count_nonzero(scores) - 1)
     weights: Float64 = np.minimum(shares * scales[capped], limit)
     return weights
 
@@ -119,6 +121,8 @@ def weigh(
     weights = capped_weights(scores, cap)
     n_rows = len(weights)
     effective = float(1 / (weights @ weights))
+    uncapped = scores / scores.max()
+    share_before_cap = float(uncapped.sum() ** 2 / (uncapped @ uncapped)) / n_rows
     top = math.ceil(n_rows / 100)
     report = WeightReport(
         n_rows=n_rows,
@@ -128,14 +132,15 @@ def weigh(
         largest_weight=float(weights.max() * n_rows),
         effective_rows=effective,
         effective_share=effective / n_rows,
+        effective_share_before_cap=share_before_cap,
         top_percent_share=float(np.partition(weights, n_rows - top)[n_rows - top :].sum()),
         total_variation=float(np.abs(weights - 1 / n_rows).sum() / 2),
-        low_effective_share=effective / n_rows < LOW_ESS_SHARE,
+        low_effective_share=share_before_cap < LOW_ESS_SHARE,
     )
     if report.low_effective_share:
         warnings.warn(
-            f"effective sample size is {effective:.0f} of {n_rows} rows "
-            f"({report.effective_share:.1%}, below {LOW_ESS_SHARE:.0%}): a few rows speak for the "
+            f"effective sample size before the cap is {share_before_cap * n_rows:.0f} of {n_rows} "
+            f"rows ({share_before_cap:.1%}, below {LOW_ESS_SHARE:.0%}): a few rows speak for the "
             "corpus. Raise `floor`, lower `cap`, or use the `uniform` scorer.",
             ScoringWarning,
             stacklevel=2,

@@ -14,7 +14,7 @@ from kedro.runner.task import Task
 from take.artifacts.digests import code_digests, plain
 from take.artifacts.records import Origin, damage, read_record, stamp_origin
 from take.datasets.artifact import Artifact
-from take.errors import AlteredArtifactError, InputError
+from take.errors import InputError
 
 if TYPE_CHECKING:
     from kedro.io import CatalogProtocol
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pluggy import PluginManager
 
 _logger = logging.getLogger(__name__)
+
+_REMAKE = "`kedro run --pipeline=distill`"
 
 
 class ReusingRunner(SequentialRunner):
@@ -43,7 +45,7 @@ class ReusingRunner(SequentialRunner):
         hook_manager: PluginManager | None = None,
         run_id: str | None = None,
     ) -> None:
-        _check_free_inputs(pipeline, catalog)
+        _check_request(pipeline, catalog)
         load_counts = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
         done: set[Node] = set()
         for node in pipeline.nodes:
@@ -80,25 +82,39 @@ class ReusingRunner(SequentialRunner):
             raise
 
 
-def _check_free_inputs(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Refuse to start on absent or altered artifacts that no node of this run makes."""
+def _check_request(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+    """Refuse to start on inputs that are absent, altered, or do not belong together."""
+    for name in sorted(pipeline.all_outputs()):
+        dataset = catalog[name]
+        if isinstance(dataset, Artifact) and dataset.is_pinned:
+            raise InputError(
+                f"--load-versions pins '{name}', which this run makes",
+                remedy="pin what a run only reads; run a later pipeline on its own for that",
+            )
+    artifacts: dict[str, Artifact] = {}
     for name in sorted(pipeline.inputs()):
         dataset = catalog[name]
         if hasattr(dataset, "check"):
             dataset.check()
-        if not isinstance(dataset, Artifact):
-            continue
-        if not dataset.exists():
-            raise InputError(
-                f"artifact '{name}' has not been made yet",
-                where=str(dataset._filepath),
-                remedy="run `kedro run --pipeline=distill`, which makes what it needs",
-            )
-        problem = damage(dataset.path)
-        if problem:
-            raise AlteredArtifactError(
-                f"{problem}. To mend: run `kedro run --pipeline=distill`, which makes it anew"
-            )
+        if isinstance(dataset, Artifact):
+            if not dataset.exists():
+                raise InputError(
+                    f"artifact '{name}' has not been made yet",
+                    where=str(dataset._filepath),
+                    remedy=f"run {_REMAKE}, which makes what it needs",
+                )
+            artifacts[name] = dataset
+    identities = {name: dataset.identity() for name, dataset in artifacts.items()}
+    for name, dataset in artifacts.items():
+        record = read_record(dataset.path)
+        made_from = record.made_from.inputs if record and record.made_from else {}
+        for source in sorted(made_from.keys() & identities.keys()):
+            if made_from[source] != identities[source]:
+                raise InputError(
+                    f"artifact '{name}' was made from another '{source}' than is there now",
+                    where=str(dataset.path),
+                    remedy=f"run {_REMAKE}, which makes it anew",
+                )
 
 
 def _origin(node: Node, catalog: CatalogProtocol[Any, Any]) -> Origin | None:

@@ -40,6 +40,9 @@ def _log(report: CorpusReport) -> None:
         f"{train.texts_with_two_labels:,}",
         f"{evaluation.rows_kept:,}",
     )
+    absent = [name for name, rows in evaluation.rows_by_class.items() if rows == 0]
+    if absent:
+        _logger.warning("The evaluation split has no row of class %s.", ", ".join(absent))
     shares = ", ".join(f"{name} {share}" for name, share in report.budget_by_class.items())
     _logger.info(
         "Budget %s: %s rows (%s).", report.budget, sum(report.budget_by_class.values()), shares

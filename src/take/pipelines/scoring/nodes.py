@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 from take.corpus.spec import TEXT_COLUMNS
 from take.encoder.embeddings import Embeddings
 from take.knowledge.checks import Labels
+from take.knowledge.errors import ScoringWarning
 from take.knowledge.evidence import Evidence
 from take.knowledge.figures import trajectory_figure, weights_figure
 from take.knowledge.influence import InfluenceMatrix, influence_matrix
@@ -73,7 +75,10 @@ def scoring_study(
 ) -> StudyReport:
     """T_m, λ*, and how every scorer treats labels known to be wrong."""
     labels = _labels(corpus)
-    study = StudyReport.of(study_scorers(embeddings, labels, int(labels.max()) + 1, settings))
+    with warnings.catch_warnings():
+        # A scorer that nobody chose may well give a few rows everything: that is what is studied.
+        warnings.simplefilter("ignore", ScoringWarning)
+        study = StudyReport.of(study_scorers(embeddings, labels, int(labels.max()) + 1, settings))
     aucs = ", ".join(f"{name} {auc:.3f}" for name, auc in study.auc.items())
     _logger.info("T_m = %s, λ* = %.2f. AUC for flipped labels: %s.", study.onset, study.decay, aucs)
     return study
@@ -97,7 +102,11 @@ def knowledge_weights(
         influence=influence.values,
         decay=study.decay,
     )
-    scored = score_evidence(evidence, settings.scorer)
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", ScoringWarning)
+        scored = score_evidence(evidence, settings.scorer)
+    for doubt in doubts:
+        _logger.warning("%s", doubt.message)
     weights = pd.DataFrame({"id": corpus["id"], "score": scored.scores, "weight": scored.weights})
     names = corpus.groupby("label")["label_name"].first().tolist()
     kernel = settings.kernel if isinstance(settings.kernel, str) else "custom"
