@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 from kedro.io import AbstractDataset, AbstractVersionedDataset, Version
 from kedro.utils import load_obj
@@ -24,16 +24,19 @@ _REMAKE = "run `kedro run --pipeline=distill`, which makes it anew"
 class Artifact(AbstractVersionedDataset[Any, Any]):
     """A local file or folder that another dataset writes and this one answers for."""
 
+    wrapped: ClassVar[dict[str, Any]] = {}
+    """The other dataset's configuration, where the kind of artifact decides it."""
+
     def __init__(
         self,
         *,
         filepath: str,
-        dataset: str | dict[str, Any],
+        dataset: str | dict[str, Any] | None = None,
         version: Version | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(PurePosixPath(filepath), version)
-        self._dataset = {"type": dataset} if isinstance(dataset, str) else dict(dataset)
+        self._dataset = {"type": dataset} if isinstance(dataset, str) else dataset or self.wrapped
         self.metadata = metadata
 
     @property
@@ -85,15 +88,10 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
 class TableArtifact(Artifact):
     """A Parquet table."""
 
-    def __init__(
-        self,
-        *,
-        filepath: str,
-        version: Version | None = None,
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
-        dataset = {"type": "pandas.ParquetDataset", "save_args": {"compression": "zstd"}}
-        super().__init__(filepath=filepath, dataset=dataset, version=version, metadata=metadata)
+    wrapped: ClassVar[dict[str, Any]] = {
+        "type": "pandas.ParquetDataset",
+        "save_args": {"compression": "zstd"},
+    }
 
     def preview(self, nrows: int = 10) -> TablePreview:
         """The first rows, for kedro-viz."""
@@ -102,18 +100,15 @@ class TableArtifact(Artifact):
 
 
 class ReportArtifact(Artifact):
-    """A pydantic model as JSON."""
+    """A pydantic model as JSON; `model` is its class's import path."""
 
-    def __init__(
-        self,
-        *,
-        filepath: str,
-        model: str,
-        version: Version | None = None,
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
-        dataset = {"type": "json.JSONDataset", "save_args": {"indent": 1, "ensure_ascii": False}}
-        super().__init__(filepath=filepath, dataset=dataset, version=version, metadata=metadata)
+    wrapped: ClassVar[dict[str, Any]] = {
+        "type": "json.JSONDataset",
+        "save_args": {"indent": 1, "ensure_ascii": False},
+    }
+
+    def __init__(self, *, model: str, **options: Any) -> None:
+        super().__init__(**options)
         self._model = model
 
     def load(self) -> BaseModel:
@@ -135,16 +130,7 @@ class ReportArtifact(Artifact):
 class PlotArtifact(Artifact):
     """A Plotly figure as JSON."""
 
-    def __init__(
-        self,
-        *,
-        filepath: str,
-        version: Version | None = None,
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(
-            filepath=filepath, dataset="plotly.JSONDataset", version=version, metadata=metadata
-        )
+    wrapped: ClassVar[dict[str, Any]] = {"type": "plotly.JSONDataset"}
 
     def preview(self) -> PlotlyPreview:
         """The figure, for kedro-viz."""
