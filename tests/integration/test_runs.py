@@ -180,6 +180,18 @@ def test_an_altered_artifact_is_named_by_verify_and_by_the_next_run(films: Proje
     assert "0 altered" in films.kedro("verify")
 
 
+def test_the_next_run_names_every_altered_artifact(films: Project) -> None:
+    films.kedro(*RUN)
+    files = [films.path / path for path in films.artifacts() if not path.endswith(".record.json")]
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    output = films.kedro(*RUN)
+    assert len(files) >= 7
+    assert [str(file) for file in files if f"{file} was altered" not in output] == []
+
+
 def test_a_damaged_cache_is_named_even_when_nothing_has_to_be_encoded(films: Project) -> None:
     films.kedro(*RUN)
     segment = next((films.path / "data").rglob("segment-*.safetensors"))

@@ -137,15 +137,14 @@ def _reason_to_run(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origi
     """Why the node has to run; empty if its outputs can be reused."""
     if origin is None:
         return "an input cannot be fingerprinted"
+    if altered := _altered_outputs(node, catalog):
+        return f"{', '.join(altered)} altered since it was made"
     for name in node.outputs:
         dataset = catalog[name]
         if not isinstance(dataset, Artifact):
             return f"'{name}' is not kept on disk"
         if not dataset.exists():
             return f"'{name}' has not been made yet"
-        if problem := damage(dataset.path):
-            _logger.warning("%s.", problem)
-            return f"'{name}' was altered since it was made"
         record = read_record(dataset.path)
         before = record.made_from if record else None
         if before is None:
@@ -153,6 +152,19 @@ def _reason_to_run(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origi
         if changes := origin.difference(before):
             return changes
     return ""
+
+
+def _altered_outputs(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[str]:
+    """The outputs whose files are not as they were written, each file named in the log."""
+    altered = []
+    for name in node.outputs:
+        dataset = catalog[name]
+        if not isinstance(dataset, Artifact) or not dataset.exists():
+            continue
+        if problem := damage(dataset.path):
+            _logger.warning("%s.", problem)
+            altered.append(f"'{name}'")
+    return altered
 
 
 def _stamp(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None) -> None:
