@@ -96,6 +96,6 @@ def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
         click.echo(f"left by an interrupted run, safe to delete: {leftover}")
     for problem in outcome.problems:
         click.secho(problem, fg="red", err=True)
-    click.echo(f"{outcome.checked} artifacts checked, {len(outcome.problems)} altered.")
+    click.echo(f"{outcome.checked} artifacts checked, {len(outcome.problems)} problems.")
     if outcome.problems:
         raise SystemExit(1)

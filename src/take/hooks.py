@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from kedro.framework.hooks import hook_impl
@@ -23,7 +24,6 @@ _logger = logging.getLogger(__name__)
 
 _SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
-
 
 _FILTERS = (
     "tags",
@@ -168,14 +168,16 @@ def _log_report(report: dict[str, Any]) -> None:
     """Numbers as metrics, lists of numbers as metrics with steps, words (verdicts) as tags."""
     import mlflow
 
+    by_step: dict[int, dict[str, float]] = defaultdict(dict)
     for key, value in report.items():
-        if isinstance(value, (bool, int, float)):
-            mlflow.log_metric(key, float(value))
-        elif isinstance(value, str):
+        if isinstance(value, str):
             mlflow.set_tag(key, value)
-        elif isinstance(value, list) and all(isinstance(item, (int, float)) for item in value):
-            for step, item in enumerate(value):
-                mlflow.log_metric(key, float(item), step=step)
+            continue
+        for step, item in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(item, (bool, int, float)):
+                by_step[step][key] = float(item)
+    for step, metrics in by_step.items():
+        mlflow.log_metrics(metrics, step=step)
 
 
 def _flat(values: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from take.errors import AlteredArtifactError
 
 _logger = logging.getLogger(__name__)
 
-_REMAKE = "run `kedro run --pipeline=distill`, which makes it anew"
+REMAKE = "run `kedro run --pipeline=distill`, which makes what it needs"
 
 
 class Artifact(AbstractVersionedDataset[Any, Any]):
@@ -49,7 +49,7 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
         problem = damage(self.path)
         record = read_record(self.path)
         if problem or record is None:
-            raise AlteredArtifactError(f"{problem}. To mend: {_REMAKE}")
+            raise AlteredArtifactError(f"{problem}. To mend: {REMAKE}")
         return record.content_digest
 
     @property
@@ -64,7 +64,7 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
 
     def _refuse_damage(self) -> None:
         if record_path(self.path).exists() and (problem := damage(self.path)):
-            raise AlteredArtifactError(f"{problem}. To mend: {_REMAKE}")
+            raise AlteredArtifactError(f"{problem}. To mend: {REMAKE}")
 
     def save(self, data: Any) -> None:
         """Write to a temporary name, rename, and record the checksums."""

@@ -1,4 +1,4 @@
-"""The ways of running the encoder, by name. A new one is one file and one line here."""
+"""The ways of running the encoder, by name: the names are `models.BackendName`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from take.artifacts.digests import code_digests, file_digest, value_digest
 from take.blocks import Float32
 from take.encoder.batching import Batch
 from take.encoder.models import BackendName, EncoderModel
+from take.encoder.quantisation import CALIBRATION
 
 # The modules that decide a vector; the rest of what they import handles files and messages.
 _DECISIVE_CODE = ("batching", "torch_backend", "openvino_backend", "quantisation")
@@ -42,17 +43,10 @@ def runtime_version(name: BackendName) -> str:
     from importlib.metadata import version
 
     package = "torch" if name == "torch" else "openvino"
-    calibration = calibration_digest() if name == "openvino_int8" else ""
+    calibration = file_digest(CALIBRATION) if name == "openvino_int8" else ""
     code = {
         module: digest
         for module, digest in code_digests(f"take.encoder.{package}_backend").items()
         if module.removeprefix("take.encoder.") in _DECISIVE_CODE
     }
     return f"{package}-{version(package)}-{calibration}-{value_digest(code)}"
-
-
-def calibration_digest() -> str:
-    """Digest of the calibration that int8 goes by."""
-    from take.encoder.quantisation import CALIBRATION
-
-    return file_digest(CALIBRATION)

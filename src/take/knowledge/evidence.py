@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 from take.blocks import Float32, RowBlocks
@@ -89,23 +90,17 @@ class Evidence:
     @cached_property
     def self_influence(self) -> SelfInfluence:
         """Eq. 5 with the exact Hessian of the last checkpoint, damped."""
-        return dense_self_influence(
-            self.features,
-            self.labels,
-            self.trajectory,
-            self.settings.damping,
-            self.settings.block_rows,
-        )
+        return self._self_influence(dense_self_influence)
 
     @cached_property
     def self_influence_kfac(self) -> SelfInfluence:
         """Eq. 5 with the Kronecker-factored Hessian."""
-        return kronecker_self_influence(
-            self.features,
-            self.labels,
-            self.trajectory,
-            self.settings.damping,
-            self.settings.block_rows,
+        return self._self_influence(kronecker_self_influence)
+
+    def _self_influence(self, form: Callable[..., SelfInfluence]) -> SelfInfluence:
+        settings = self.settings
+        return form(
+            self.features, self.labels, self.trajectory, settings.damping, settings.block_rows
         )
 
     @cached_property

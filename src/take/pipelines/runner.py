@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedro.runner import SequentialRunner
@@ -13,7 +12,7 @@ from kedro.runner.task import Task
 
 from take.artifacts.digests import code_digests, plain
 from take.artifacts.records import Origin, damage, read_record, stamp_origin
-from take.datasets.artifact import Artifact
+from take.datasets.artifact import REMAKE, Artifact
 from take.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from pluggy import PluginManager
 
 _logger = logging.getLogger(__name__)
-
-_REMAKE = "`kedro run --pipeline=distill`"
 
 
 class ReusingRunner(SequentialRunner):
@@ -101,7 +98,7 @@ def _check_request(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> No
                 raise InputError(
                     f"artifact '{name}' has not been made yet",
                     where=str(dataset._filepath),
-                    remedy=f"run {_REMAKE}, which makes what it needs",
+                    remedy=REMAKE,
                 )
             artifacts[name] = dataset
     identities = {name: dataset.identity() for name, dataset in artifacts.items()}
@@ -113,7 +110,7 @@ def _check_request(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> No
                 raise InputError(
                     f"artifact '{name}' was made from another '{source}' than is there now",
                     where=str(dataset.path),
-                    remedy=f"run {_REMAKE}, which makes it anew",
+                    remedy=REMAKE,
                 )
 
 
@@ -138,7 +135,7 @@ def _reason_to_run(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origi
     if origin is None:
         return "an input cannot be fingerprinted"
     if altered := _altered_outputs(node, catalog):
-        return f"{', '.join(altered)} altered since it was made"
+        return f"altered since the last run: {', '.join(altered)}"
     for name in node.outputs:
         dataset = catalog[name]
         if not isinstance(dataset, Artifact):
@@ -173,4 +170,4 @@ def _stamp(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None
     for name in node.outputs:
         dataset = catalog[name]
         if isinstance(dataset, Artifact):
-            stamp_origin(Path(dataset.path), origin)
+            stamp_origin(dataset.path, origin)
