@@ -2,9 +2,9 @@
 
 from kedro.pipeline import Pipeline
 
-from take.pipelines import embedding, ingestion, scoring
+from take.pipelines import embedding, generation, ingestion, scoring
 
-TO_COME = ("generation", "distillation", "evaluation")
+TO_COME = ("distillation", "evaluation")
 """Stages that this version does not have yet."""
 
 
@@ -15,11 +15,13 @@ def register_pipelines() -> dict[str, Pipeline]:
     # `--pipeline=embedding --params=corpus=…` do what it says on a corpus never seen before.
     embed = ingest + embedding.create_pipeline()
     score = scoring.create_pipeline()
-    distill = embed + score
+    generate = generation.create_pipeline()
+    distill = embed + score + generate
     return {
         "__default__": distill,
         "distill": distill,
         "embedding": embed,
+        "generation": generate,
         "ingestion": ingest,
         "scoring": score,
     }

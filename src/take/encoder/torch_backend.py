@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from take.blocks import Float32
 from take.encoder.batching import Batch
 from take.encoder.models import EncoderModel
+from take.model_files import hush_transformers
 
 
 class TorchBackend:
@@ -28,20 +29,12 @@ class TorchBackend:
             yield batch, vectors.numpy()
 
 
-def _hush_transformers() -> None:
-    """No bar for loading a small file, no remarks on a configuration that is not ours to change."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-
-
 def load_module(model: EncoderModel) -> Any:
     """A torch module: token ids of equal length → unit vectors. Strings need no mask then."""
     import torch
     from transformers import AutoModel
 
-    _hush_transformers()
+    hush_transformers()
     transformer = AutoModel.from_pretrained(
         model.folder,
         local_files_only=True,

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_ids, class_names, text_columns
 from take.encoder.embeddings import Embeddings
-from take.knowledge.checks import Labels
 from take.knowledge.errors import ScoringWarning
 from take.knowledge.evidence import Evidence
 from take.knowledge.figures import trajectory_figure, weights_figure
@@ -45,7 +45,7 @@ def probe_trajectory(
     embeddings: Embeddings, corpus: pd.DataFrame, settings: ScoringSettings
 ) -> ProbeTrajectory:
     """θ_0 … θ_{T−1} of a linear probe on the whole corpus."""
-    labels = _labels(corpus)
+    labels = class_ids(corpus)
     evidence = Evidence(embeddings, labels, settings)  # refuses bad numbers before training
     trajectory = train_probe(embeddings, labels, evidence.n_classes, settings)
     _logger.info(
@@ -65,7 +65,7 @@ def influence(
 ) -> InfluenceMatrix:
     """I(n, t) of every row and checkpoint."""
     matrix = influence_matrix(
-        embeddings, _labels(corpus), trajectory.weights, trajectory.biases, settings.block_rows
+        embeddings, class_ids(corpus), trajectory.weights, trajectory.biases, settings.block_rows
     )
     return InfluenceMatrix(matrix)
 
@@ -74,7 +74,7 @@ def scoring_study(
     embeddings: Embeddings, corpus: pd.DataFrame, settings: ScoringSettings
 ) -> StudyReport:
     """T_m, λ*, and how every scorer treats labels known to be wrong."""
-    labels = _labels(corpus)
+    labels = class_ids(corpus)
     with warnings.catch_warnings():
         # A scorer that nobody chose may well give a few rows everything: that is what is studied.
         warnings.simplefilter("ignore", ScoringWarning)
@@ -93,7 +93,7 @@ def knowledge_weights(
     settings: ScoringSettings,
 ) -> Weighed:
     """κ and the weight of every row, and the report on them."""
-    labels = _labels(corpus)
+    labels = class_ids(corpus)
     evidence = Evidence(
         embeddings,
         labels,
@@ -108,10 +108,15 @@ def knowledge_weights(
     for doubt in doubts:
         _logger.warning("%s", doubt.message)
     weights = pd.DataFrame({"id": corpus["id"], "score": scored.scores, "weight": scored.weights})
-    names = corpus.groupby("label")["label_name"].first().tolist()
     kernel = settings.kernel if isinstance(settings.kernel, str) else "custom"
     report = ScoringReport.of(
-        scored, trajectory, labels, names, _lengths(corpus), kernel, evidence.decay
+        scored,
+        trajectory,
+        labels,
+        class_names(corpus),
+        _lengths(corpus),
+        kernel,
+        evidence.decay,
     )
     _logger.info(
         "Weights by '%s': effective sample size %.0f %% of the rows, heaviest 1 %% hold %.1f %%.",
@@ -126,7 +131,7 @@ def extreme_rows_table(corpus: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFr
     """The ten rows of each class that weigh most, and the ten that weigh least."""
     values = weights["weight"].to_numpy()
     parts = []
-    for extremes in extreme_rows(values, _labels(corpus)):
+    for extremes in extreme_rows(values, class_ids(corpus)):
         for kind, rows in (("highest", extremes.highest), ("lowest", extremes.lowest)):
             part = corpus.iloc[rows].assign(extreme=kind, weight_times_n=values[rows] * len(values))
             parts.append(part)
@@ -138,10 +143,6 @@ def scoring_figures(report: ScoringReport, study: StudyReport) -> ScoringFigures
     return ScoringFigures(trajectory_figure(report, study), weights_figure(report, study))
 
 
-def _labels(corpus: pd.DataFrame) -> Labels:
-    return corpus["label"].to_numpy(dtype=np.int64)
-
-
-def _lengths(corpus: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-    columns = [corpus[name] for names in TEXT_COLUMNS.values() for name in names if name in corpus]
-    return np.array([sum(map(len, texts)) for texts in zip(*columns, strict=True)], dtype=np.int64)
+def _lengths(corpus: pd.DataFrame) -> NDArray[np.int64]:
+    texts = zip(*text_columns(corpus), strict=True)
+    return np.array([sum(map(len, row)) for row in texts], dtype=np.int64)

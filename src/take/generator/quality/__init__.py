@@ -1,0 +1,1 @@
+"""Whether a pool of generated rows is as good as the corpus it was generated from."""

@@ -1,0 +1,57 @@
+"""Whether the probe reads the given label off the text, in generated rows and in real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from take.blocks import map_blocks
+from take.generator.quality.evidence import Mask, PoolEvidence
+from take.generator.quality.report import Agreement
+from take.generator.quality.settings import QualitySettings
+
+# Rows that passed everything but, perhaps, the check of their label.
+_WELL_MADE = ("", "surplus", "label_contradicted")
+
+
+class Agreements:
+    """Where probe and label agree: in well-made generated rows, in kept rows, in real rows."""
+
+    def __init__(self, evidence: PoolEvidence, settings: QualitySettings) -> None:
+        judged = evidence.judged
+        judged = judged[judged["reason"].isin(_WELL_MADE) & judged["probe_label"].notna()]
+        self._before = _agrees(judged)
+        self.before_labels = judged["label"].to_numpy(dtype=np.int64)
+        self._after = _agrees(evidence.pool)
+        self._corpus = _probe_agrees(evidence, settings.block_rows)
+
+    def of(self, before: slice | Mask, after: slice | Mask, corpus: slice | Mask) -> Agreement:
+        """Shares over some rows of each."""
+        return Agreement(
+            before=_share(self._before[before]),
+            after=_share(self._after[after]),
+            corpus=None if self._corpus is None else _share(self._corpus[corpus]),
+        )
+
+
+def _agrees(rows: pd.DataFrame) -> Mask:
+    agrees: Mask = (rows["probe_label"] == rows["label"]).to_numpy(dtype=np.bool_, na_value=False)
+    return agrees
+
+
+def _probe_agrees(evidence: PoolEvidence, block_rows: int) -> Mask | None:
+    """Whether argmax_c ⟨w_c, φ⟩ + b_c is the label of each corpus row."""
+    weights, biases = evidence.probe_weights, evidence.probe_biases
+    if weights is None or biases is None:
+        return None
+    parts = map_blocks(
+        lambda _, block: (block @ weights.T + biases).argmax(axis=1),
+        evidence.embeddings,
+        block_rows,
+    )
+    agrees: Mask = np.concatenate(list(parts)) == evidence.corpus_labels
+    return agrees
+
+
+def _share(values: Mask) -> float | None:
+    return float(values.mean()) if len(values) else None

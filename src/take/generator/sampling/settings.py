@@ -1,0 +1,44 @@
+"""Everything a user may set about sampling."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+DecoderName = Literal["openvino_int8", "openvino", "torch"]
+
+
+class SamplingSettings(BaseModel):
+    """How rows are drawn from the language model.
+
+    >>> SamplingSettings(temperature=0.8).temperature
+    0.8
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: int = Field(
+        default=5000, ge=1, le=10_000_000, description="M, rows to keep, even over classes"
+    )
+    tries: float = Field(
+        default=3.0, ge=1, le=100, description="rows generated per row wanted, at most, in a class"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32)
+
+    temperature: float = Field(default=1.0, gt=0, le=5)
+    top_p: float = Field(default=0.95, gt=0, le=1, description="1 keeps the whole tail")
+    top_k: int | None = Field(
+        default=200, ge=1, description="most likely tokens to choose from; none: all"
+    )
+    repetition_penalty: float = Field(
+        default=1.0, ge=1, le=5, description="a token already written is this much less likely"
+    )
+    length_quantiles: tuple[float, float] = Field(
+        default=(0.005, 0.995), description="of the corpus's lengths in tokens: shortest, longest"
+    )
+
+    decoder: DecoderName = "openvino_int8"
+    batch_rows: int = Field(
+        default=256, ge=8, le=4096, multiple_of=8, description="rows written at once"
+    )

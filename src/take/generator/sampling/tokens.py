@@ -1,0 +1,90 @@
+"""The choice of the next token: temperature, top-k, top-p, repetition penalty.
+
+Each row's chance is a function of the seed, its class, its number and the position, and of nothing
+else: which rows it shares a batch with cannot change it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.blocks import Float32
+from take.generator.sampling.settings import SamplingSettings
+
+Tokens = NDArray[np.int64]
+_FIRST_LOOK = 256
+"""Most likely tokens that nearly always hold all of top-p; where they do not, all are sorted."""
+
+
+def chances(seed: int, label: int, rows: Tokens, position: int) -> NDArray[np.float64]:
+    """A number in [0, 1) for each row at a position: SplitMix64 of all four.
+
+    >>> a = chances(0, 1, np.array([5, 6]), 3)
+    >>> bool(a[1] == chances(0, 1, np.array([6]), 3)[0]), bool(a[0] == a[1])
+    (True, False)
+    """
+    state = np.full(len(rows), seed, dtype=np.uint64)
+    for part in (np.uint64(label), rows.astype(np.uint64), np.uint64(position)):
+        state = _mix(state ^ _mix(np.atleast_1d(part)))
+    return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
+    return mixed
+
+
+def choose_tokens(
+    logits: Float32, written: Tokens, chance: NDArray[np.float64], settings: SamplingSettings
+) -> Tokens:
+    """The next token of each row, by inverting the distribution function at its chance.
+
+    `written` holds the tokens of each row so far. Logits of −∞ are never chosen.
+
+    >>> logits = np.array([[0.0, 9.0, 8.9]], dtype=np.float32)
+    >>> settings = SamplingSettings(top_k=2, top_p=1.0)
+    >>> [int(choose_tokens(logits, np.empty((1, 0), int), np.array([u]), settings)[0])
+    ...  for u in (0.1, 0.9)]
+    [1, 2]
+    """
+    logits = _penalised(logits, written, settings.repetition_penalty)
+    scaled = logits / np.float32(settings.temperature)
+    values, tokens = _most_likely(scaled, settings.top_k or _FIRST_LOOK)
+    weights = np.exp((values - values[:, :1]).astype(np.float64))
+    if settings.top_k is not None:
+        totals = weights.sum(axis=1, keepdims=True)
+    else:
+        totals = np.exp((scaled - values[:, :1]).astype(np.float64)).sum(axis=1, keepdims=True)
+        short = weights.sum(axis=1) < settings.top_p * totals[:, 0]
+        if short.any() and values.shape[1] < scaled.shape[1]:
+            values, tokens = _most_likely(scaled, scaled.shape[1])
+            weights = np.exp((values - values[:, :1]).astype(np.float64))
+    shares = weights / totals
+    reached = np.cumsum(shares, axis=1)
+    # The token that crosses top-p still belongs to the nucleus.
+    reached = np.cumsum(np.where(reached - shares < settings.top_p, shares, 0.0), axis=1)
+    chosen = (reached <= chance[:, None] * reached[:, -1:]).sum(axis=1)
+    picked: Tokens = np.take_along_axis(tokens, chosen[:, None], axis=1)[:, 0]
+    return picked
+
+
+def _penalised(logits: Float32, written: Tokens, penalty: float) -> Float32:
+    if penalty == 1 or written.shape[1] == 0:
+        return logits
+    before = np.take_along_axis(logits, written, axis=1)
+    after = np.where(before > 0, before / penalty, before * penalty).astype(np.float32)
+    penalised = logits.copy()
+    np.put_along_axis(penalised, written, after, axis=1)
+    return penalised
+
+
+def _most_likely(scaled: Float32, count: int) -> tuple[Float32, Tokens]:
+    """The highest logits of each row, highest first, and their tokens."""
+    import torch
+
+    top = torch.from_numpy(scaled).topk(min(count, scaled.shape[1]), dim=1)
+    return top.values.numpy(), top.indices.numpy()

@@ -1,0 +1,66 @@
+"""Texts as the copy checks see them: without case, punctuation, blanks or ways of encoding."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Scripts written without blanks between words: each character counts as a word, else one sentence
+# would be one word and no two sentences could overlap.
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+    (0x3040, 0x30FF),  # kana
+    (0x3400, 0x9FFF),  # Chinese characters
+    (0x20000, 0x3FFFF),
+)
+# Marks inside a word: "don't" and "dont", "re‑make" with a soft hyphen and "remake" are one word.
+_WITHIN_WORDS = "'’ʼ`´"
+
+
+class _Folding(dict[int, str]):
+    """What each character is folded to, found when first met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if character in _WITHIN_WORDS or category == "Cf":
+            folded = ""
+        elif category[0] not in "LNM":
+            folded = " "
+        elif any(first <= code <= last for first, last in _UNSPACED):
+            folded = f" {character} "
+        else:
+            folded = character
+        self[code] = folded
+        return folded
+
+
+_FOLDING = _Folding()
+
+
+def words(text: str) -> list[str]:
+    """The words of a text: NFKC, casefolded, punctuation and symbols taken for blanks.
+
+    >>> words("It's  ＧＯＯＤ -- well-made!")
+    ['its', 'good', 'well', 'made']
+    >>> words("好电影")
+    ['好', '电', '影']
+    """
+    if not text.isascii():
+        # Folding case can undo the normal form, and composing can bring back a capital's mark.
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return text.casefold().translate(_FOLDING).split()
+
+
+def text_key(text: str) -> str:
+    """What two texts share if they differ in case, blanks, punctuation or encoding alone.
+
+    Blanks count for nothing, so "well-made", "well made" and "wellmade" are the same.
+
+    >>> text_key("A well-made film!") == text_key("a WELL   made film .")
+    True
+    >>> text_key("?!")
+    ''
+    """
+    return "".join(words(text))

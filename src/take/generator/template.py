@@ -1,0 +1,129 @@
+r"""How a labelled row is written for a language model, and read back.
+
+    {label}\n{text}<end>                 a single text
+    {label}\n{text_a}\n{text_b}<end>     a pair
+
+The line break is the only marker there is, and no text can hold one: white space is folded to
+single blanks first. Special tokens are ids that no text is ever turned into, however it is
+spelt. The label of a generated row is the one it was asked for; nothing is read from the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from take.corpus.spec import TEXT_COLUMNS, Task
+from take.errors import InputError
+
+_LINE_BREAK = "\n"
+# What may close a sentence, with the quote or bracket that may follow it.
+_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
+
+
+def fold(text: str) -> str:
+    r"""The text on one line: white space folded, control characters left out.
+
+    >>> fold(" one\r\ntwo\u2028 three\x00 ")
+    'one two three'
+    """
+    folded = " ".join(text.split())
+    return "".join(c for c in folded if unicodedata.category(c) != "Cc")
+
+
+class Template:
+    """Rows as token ids, for one tokenizer, task and set of labels."""
+
+    def __init__(
+        self, tokenizer: Any, label_names: Sequence[str], task: Task, max_text_tokens: int
+    ) -> None:
+        self._tokenizer = tokenizer
+        self.columns = TEXT_COLUMNS[task]
+        self.max_text_tokens = max_text_tokens
+        self.end_id = _end_id(tokenizer)
+        self.special_ids = _special_ids(tokenizer)
+        names = [fold(name) for name in label_names]
+        if len(set(names)) < len(names) or not all(names):
+            raise InputError(
+                f"label names {list(label_names)} are not different once blanks are folded",
+                remedy="give each class a name of its own in corpora.yml",
+            )
+        start = _start_ids(tokenizer)
+        self._prompts = [start + self._plain_ids(name + _LINE_BREAK) for name in names]
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Strings of the format itself, which no generated text should hold."""
+        tokens = self._tokenizer.convert_ids_to_tokens(sorted(self.special_ids))
+        # Some tokenizers have specials such as "," spelt like ordinary text; those prove nothing.
+        return tuple(token for token in tokens if re.search(r"[<\[|].*[>\]|]", token))
+
+    def prompt(self, label: int) -> list[int]:
+        """The tokens that ask for a row of this class."""
+        return self._prompts[label]
+
+    def encode(self, texts: Sequence[str]) -> list[int] | None:
+        """The tokens to be learned: the texts and the end token; None for a pair too long.
+
+        A single text too long is cut after the last whole sentence that fits, so that the end
+        token always stands where a text may end; if not even one fits, it is cut without one.
+        """
+        folded = [fold(text) for text in texts]
+        ids = self._plain_ids(_LINE_BREAK.join(folded))
+        if len(ids) < self.max_text_tokens:
+            return [*ids, self.end_id]
+        if len(folded) > 1:
+            return None
+        kept = self.decode(ids[: self.max_text_tokens - 1])
+        ends = [match.end() for match in _SENTENCE_END.finditer(kept)]
+        if not ends:
+            return ids[: self.max_text_tokens]
+        return [*self._plain_ids(kept[: ends[-1]])[: self.max_text_tokens - 1], self.end_id]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """What was written, up to the end token."""
+        ids = list(ids)
+        if self.end_id in ids:
+            ids = ids[: ids.index(self.end_id)]
+        text: str = self._tokenizer.decode(
+            ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+        return text.strip()
+
+    def parse(self, written: str) -> tuple[str, ...] | None:
+        r"""The texts of a row that keeps to the format; None for one that does not.
+
+        Strict: one line for a single text, two for a pair, none of them blank.
+        """
+        lines = written.split(_LINE_BREAK)
+        texts = tuple(fold(line) for line in lines)
+        return texts if len(texts) == len(self.columns) and all(texts) else None
+
+    def _plain_ids(self, text: str) -> list[int]:
+        """Token ids of the text as text: "<eos>" in it is five characters, not the end."""
+        encoded = self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)
+        # A tokenizer that splits no special tokens would let text forge them: leave those out.
+        return [token for token in encoded["input_ids"] if token not in self.special_ids]
+
+
+def _end_id(tokenizer: Any) -> int:
+    if tokenizer.eos_token_id is None:
+        raise InputError(
+            "the language model's tokenizer has no end token",
+            where=str(tokenizer.name_or_path),
+            remedy="use a causal language model whose tokenizer defines eos_token",
+        )
+    return int(tokenizer.eos_token_id)
+
+
+def _special_ids(tokenizer: Any) -> frozenset[int]:
+    added = {i for i, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return frozenset(added | set(tokenizer.all_special_ids))
+
+
+def _start_ids(tokenizer: Any) -> list[int]:
+    """The start token, for tokenizers that put one before every text (Llama, Gemma)."""
+    ids = tokenizer("a")["input_ids"]
+    return ids[:1] if ids[:1] == [tokenizer.bos_token_id] else []

