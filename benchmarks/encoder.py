@@ -58,7 +58,7 @@ def backend(name: BackendName) -> Encode:
     """Tokenising, batching and running, as `embed_corpus` does, without its cache."""
     with TemporaryDirectory() as folder:
         encoder = Encoder(EncoderSettings(backend=name), Path(folder))
-    tokenizer, loaded = encoder.tokenizer(), encoder.backend()
+    tokenizer, loaded = encoder.tokenizer(), encoder.backend
 
     def encode(texts: Sequence[str]) -> np.ndarray:
         token_ids, _ = tokenizer(texts)

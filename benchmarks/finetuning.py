@@ -68,7 +68,7 @@ def our_loop(model: Any, settings: FineTuningSettings, end_id: int) -> Train:
 
 
 def trainer(model: Any, settings: FineTuningSettings, tokenizer: Any, sampling: str) -> Train:
-    from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
+    from transformers import DataCollatorForSeq2Seq, PrinterCallback, Trainer, TrainingArguments
 
     def train(rows: Rows) -> float:
         data = [
@@ -94,6 +94,7 @@ def trainer(model: Any, settings: FineTuningSettings, tokenizer: Any, sampling: 
             )
             collator = DataCollatorForSeq2Seq(tokenizer)
             made = Trainer(model, arguments, train_dataset=data, data_collator=collator)
+            made.remove_callback(PrinterCallback)
             started = time.perf_counter()
             made.train()
             return time.perf_counter() - started

@@ -42,12 +42,12 @@ def main() -> None:
     print(f"{language_model.title}, {options.rows} rows of at most {options.longest} tokens\n")
 
     sides: dict[str, Callable[[], int]] = {
-        "model.generate, batch 4": _generate(model, template, 4, 16, options.longest),
-        "model.generate, batch 64": _generate(model, template, 64, 64, options.longest),
+        "model.generate, batch 4": _generate(model, template, settings, 4, options.longest),
+        "model.generate, batch 64": _generate(model, template, settings, 64, options.longest),
     }
     decoders: dict[str, Decoder] = {}
     for name in ("torch", "openvino", "openvino_int8"):
-        decoders[name] = load_decoder(name, model)  # type: ignore[arg-type]
+        decoders[name] = load_decoder(name, model)
         sides[f"take, {name}"] = _write(decoders[name], template, bounds, settings, options.rows)
     rates = dict.fromkeys(sides, 0.0)
     for _ in range(options.rounds):
@@ -65,23 +65,25 @@ def main() -> None:
 
 
 def _generate(
-    model: Any, template: Template, batch: int, rows: int, longest: int
+    model: Any, template: Template, settings: SamplingSettings, batch: int, longest: int
 ) -> Callable[[], int]:
     import torch
+
+    n_batches = max(1, 16 // batch)  # small batches are slow: enough rows for an average
 
     def run() -> int:
         tokens = 0
         for label in (0, 1):
             prompt = torch.tensor([template.prompt(label)] * batch)
-            for _ in range(max(1, rows // 2 // batch)):
+            for _ in range(n_batches):
                 with torch.inference_mode():
                     out = model.generate(
                         prompt,
                         attention_mask=torch.ones_like(prompt),
                         do_sample=True,
-                        temperature=1.0,
-                        top_p=0.95,
-                        top_k=200,
+                        temperature=settings.temperature,
+                        top_p=settings.top_p,
+                        top_k=settings.top_k,
                         max_new_tokens=longest,
                         eos_token_id=template.end_id,
                         pad_token_id=template.end_id,

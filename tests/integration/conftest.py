@@ -43,7 +43,10 @@ def films(project: Project, tiny_language_model: Path) -> Project:
     """A corpus of 300 rows, embedded with the real weights in torch, which is quickest to load."""
     project.add_corpora(films=CSV_CORPUS)
     project.write("data/01_raw/films.csv", single_text_csv(300))
-    models = {"encoder": {"backend": "torch"}, "language_model": {"model": str(tiny_language_model)}}
+    models = {
+        "encoder": {"backend": "torch"},
+        "language_model": {"model": str(tiny_language_model)},
+    }
     project.write("conf/local/globals.yml", yaml.safe_dump(models))
     project.write("conf/local/parameters.yml", yaml.safe_dump({"generation": GENERATION}))
     return project

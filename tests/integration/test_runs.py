@@ -138,6 +138,11 @@ def test_listing_pipelines_imports_nothing_heavy() -> None:
         "sentence_transformers",
         "tokenizers",
         "plotly",
+        "peft",
+        "opacus",
+        "openvino",
+        "sklearn",
+        "scipy",
         "pyarrow.parquet",
     )
     code = (

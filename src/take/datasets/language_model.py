@@ -28,6 +28,10 @@ class LanguageModelDataset(AbstractDataset[None, LanguageModel]):
         """A digest of weights, configuration and tokenizer."""
         return self._language_model.identity
 
+    def check(self) -> None:
+        """Refuse a model that is not there before the run spends its time on what comes first."""
+        self.identity()
+
     def load(self) -> LanguageModel:
         """The language model; its weights are loaded when first used."""
         return self._language_model

@@ -87,8 +87,9 @@ class Encoder:
         """The encoder's tokenizer."""
         return Tokenizer(self.model.folder / "tokenizer.json", self.settings.max_tokens)
 
+    @cached_property
     def backend(self) -> Backend:
-        """The transformer, loaded."""
+        """The transformer, loaded when first used and kept: later nodes embed, too."""
         return load_backend(self.settings.backend, self.model)
 
 
@@ -130,7 +131,7 @@ def encode_missing(
     """
     from tqdm import tqdm
 
-    tokenizer, backend = encoder.tokenizer(), encoder.backend()
+    tokenizer, backend = encoder.tokenizer(), encoder.backend
     all_keys = string_keys(strings)
     order = sorted(range(len(strings)), key=lambda i: (-len(strings[i]), all_keys[i].tobytes()))
     bar = tqdm(

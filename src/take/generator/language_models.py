@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from contextlib import redirect_stderr
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -133,7 +135,8 @@ def _convert_gguf(source: Path, folder: Path) -> None:
 
     hush_transformers()
     place = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
-    model = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
+    with redirect_stderr(StringIO()):  # a progress bar that asks nobody whether it may
+        model = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
     # The weights are dequantised on loading, but the model still counts as quantised, and
     # transformers neither saves nor trains such models.
     if hasattr(model.config, "quantization_config"):

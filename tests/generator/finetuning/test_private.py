@@ -139,7 +139,7 @@ def test_learns_when_epsilon_is_generous(bench, tmp_path):
 
     made = bench("llama")
     settings = private(
-        token_budget=40_000, max_epochs=20, learning_rate=1e-2, privacy={"target_epsilon": 100}
+        token_budget=20_000, max_epochs=20, learning_rate=1e-2, privacy={"target_epsilon": 100}
     )
     rows = made.rows(settings, 100)
     tuned = fine_tune(made.language_model, made.template, rows, settings, tmp_path)

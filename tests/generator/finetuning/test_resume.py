@@ -69,7 +69,7 @@ def kill_mid_training(model: Path, work: Path, settings, beyond: int) -> None:
 def test_killed_twice_ends_in_the_same_bytes(bench, tmp_path):
     made = bench("gpt2")  # has dropout of its own, besides the adapter's
     settings = quick(
-        token_budget=50_000, max_epochs=100, lora_dropout=0.1, evaluations=20, patience=20
+        token_budget=30_000, max_epochs=100, lora_dropout=0.1, evaluations=20, patience=20
     )
     straight = run(made, settings, tmp_path / "straight")
     often = settings.model_copy(update={"checkpoint_seconds": 0})

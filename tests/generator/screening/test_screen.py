@@ -110,6 +110,11 @@ def test_a_near_duplicate_names_the_kept_row(word_screen: MakeScreen) -> None:
     assert (judged["reason"], judged["detail"]) == ("near_duplicate", "kept good 1, Jaccard 0.85")
 
 
+def test_short_rows_are_duplicates_only_if_equal(word_screen: MakeScreen) -> None:
+    rows: list[Row | None] = ["not a good film", "a good film not", "Not a good film."]
+    assert reasons(word_screen(), rows) == ["", "", "duplicate"]
+
+
 def test_only_kept_rows_have_duplicates(word_screen: MakeScreen) -> None:
     """b is near a and c, a and c are far apart: with b dropped, c stays."""
     a = "one two three four five six seven eight"

@@ -56,7 +56,7 @@ def fine_tune(
         from take.generator.finetuning.private import require_opacus
 
         require_opacus()
-    key = _key(language_model, rows, settings)
+    key = training_key(language_model, rows, settings)
     if finished := _finished(work_folder, key):
         _logger.info("Fine-tuning was finished before: its adapter is used as it is.")
         return FineTuned(work_folder / _ADAPTER, finished)
@@ -77,8 +77,10 @@ def fine_tune(
     return FineTuned(folder, report)
 
 
-def _key(language_model: LanguageModel, rows: TrainingRows, settings: FineTuningSettings) -> str:
-    """A digest of all that decides the weights."""
+def training_key(
+    language_model: LanguageModel, rows: TrainingRows, settings: FineTuningSettings
+) -> str:
+    """A digest of all that decides the weights, this code included."""
     return value_digest(
         {
             "model": language_model.identity,

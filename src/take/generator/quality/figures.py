@@ -94,6 +94,7 @@ def classes_figure(report: PoolQuality) -> Any:
     _bars(figure, names, [each.self_bleu_pool for each in classes], 1, 1, _POOL, legend=True)
     _bars(figure, names, [each.self_bleu_corpus for each in classes], 1, 1, _REAL, legend=True)
     _bars(figure, names, [each.coverage_ratio for each in classes], 1, 2, _POOL)
+    figure.update_traces(textposition="inside", row=1, col=2)  # the line would cross them
     figure.add_hline(y=COVERAGE_BAR, line_dash="dot", line_color=_GREY, row=1, col=2)
     regions = report.worst_regions
     labels = [f"{name}<br>{each.share:.1%}" for name, each in regions.items()]

@@ -8,7 +8,6 @@ the same pool: high when rows are made of the same phrases.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -29,15 +28,6 @@ def tokens(text: str) -> Tokens:
     ['it', "'", 's', 'good', ',', 'really', '.']
     """
     return _TOKEN.findall(text.casefold())
-
-
-def normalised(text: str) -> str:
-    """The text as duplicates are told: Unicode form, case and spacing do not matter.
-
-    >>> normalised("  A  Ｆine film ")
-    'a fine film'
-    """
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def ngrams(row: Sequence[str], n: int) -> Iterator[tuple[str, ...]]:

@@ -13,13 +13,13 @@ from take.generator.quality.ngrams import (
     distinct,
     first,
     kolmogorov_smirnov,
-    normalised,
     self_bleu,
     tokens,
 )
 from take.generator.quality.report import Diversity, Lengths, Spread, Wording
 from take.generator.quality.samples import Matched
 from take.generator.quality.settings import QualitySettings
+from take.generator.screening.normalise import text_key
 
 
 class Wordings:
@@ -79,7 +79,7 @@ class Wordings:
 def unique_share(rows: pd.DataFrame, text_columns: Sequence[str]) -> float | None:
     """Different rows over rows, of those that have all their texts."""
     whole = rows.dropna(subset=list(text_columns))
-    columns = [whole[name].map(normalised) for name in text_columns]
+    columns = [whole[name].map(text_key) for name in text_columns]
     keys = [key for key in zip(*columns, strict=True) if all(key)]
     return len(set(keys)) / len(keys) if keys else None
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from take.blocks import Float32
 from take.generator.sampling.settings import SamplingSettings
+from take.mixing import mixed
 
 Tokens = NDArray[np.int64]
 _FIRST_LOOK = 256
@@ -26,16 +27,8 @@ def chances(seed: int, label: int, rows: Tokens, position: int) -> NDArray[np.fl
     """
     state = np.full(len(rows), seed, dtype=np.uint64)
     for part in (np.uint64(label), rows.astype(np.uint64), np.uint64(position)):
-        state = _mix(state ^ _mix(np.atleast_1d(part)))
+        state = mixed(state ^ mixed(np.atleast_1d(part)))
     return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = state ^ (state >> np.uint64(31))
-    return mixed
 
 
 def choose_tokens(

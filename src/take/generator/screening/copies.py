@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from take.blocks import DEFAULT_BLOCK_ROWS, Float32, block_bounds
 from take.encoder.embeddings import Embeddings
 from take.generator.screening.normalise import words
+from take.mixing import mixed
 
 Int64 = NDArray[np.int64]
 Float64 = NDArray[np.float64]
@@ -28,7 +29,6 @@ _PREFIX_MATCHES = 2
 _PRODUCT_ENTRIES = 4_000_000
 """Entries of a sparse product, or of a block of cosines, in memory at a time."""
 _BOUNDARY = 0
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -176,14 +176,14 @@ class OverlapIndex:
         place += np.repeat(starts, sizes)
         shingle = np.zeros(len(row), dtype=np.uint64)
         for offset in range(self.n):
-            shingle = _mix(shingle + flat[place + offset])
+            shingle = mixed(shingle + flat[place + offset])
         order = np.lexsort((shingle, row))
         row, shingle = row[order], shingle[order]
         is_first = np.ones(len(row), dtype=np.bool_)
         is_first[1:] = (row[1:] != row[:-1]) | (shingle[1:] != shingle[:-1])
         first = np.flatnonzero(is_first)
         repeat = np.arange(len(row)) - np.repeat(first, np.diff(np.append(first, len(row))))
-        return row, _mix(shingle + repeat.astype(np.uint64)), sizes
+        return row, mixed(shingle + repeat.astype(np.uint64)), sizes
 
 
 def nearest(queries: Embeddings, reference: Embeddings) -> Matches:
@@ -228,14 +228,6 @@ def _cosine_blocks(queries: Embeddings, reference: Embeddings) -> Iterator[tuple
             for theirs, ours in zip(wanted, columns, strict=True)
         ]
         yield start, parts[0] if len(parts) == 1 else np.minimum(parts[0], parts[1])
-
-
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A bijection of 64-bit numbers that spreads neighbours apart (splitmix64)."""
-    values = values + _GOLDEN
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def _sets(row: Int64, column: Int64, shape: tuple[int, int]) -> Any:

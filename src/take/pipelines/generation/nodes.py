@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.artifacts.digests import code_digests, value_digest
 from take.corpus.budget import Budget
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_names, class_sizes, task_of, text_columns
@@ -17,14 +16,14 @@ from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.generator.figures import generation_figure
 from take.generator.finetuning.adapter import load_tuned
-from take.generator.finetuning.examples import TrainingRows, choose_rows
+from take.generator.finetuning.examples import choose_rows
 from take.generator.finetuning.report import FineTuningReport
 from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.training import fine_tune
+from take.generator.finetuning.training import fine_tune, training_key
 from take.generator.language_models import LanguageModel
 from take.generator.likelihood import mean_losses
 from take.generator.pool import fill_pool, ledger_rows, pool_rows
-from take.generator.quality.figures import pool_figure
+from take.generator.quality.figures import classes_figure, pool_figure
 from take.generator.quality.measure import PoolEvidence, measure_pool
 from take.generator.quality.report import PoolQuality
 from take.generator.quality.settings import QualitySettings
@@ -73,6 +72,7 @@ class GenerationFigures(NamedTuple):
     """The outputs of `plot_generation`."""
 
     pool_plot: Any
+    pool_classes_plot: Any
     generation_plot: Any
 
 
@@ -93,7 +93,7 @@ def fine_tuned_model(
     """The language model after it has read the corpus, or a fair part of it."""
     template = _template(language_model, corpus, settings)
     rows = choose_rows(corpus, template, settings, weights["weight"].to_numpy())
-    work_folder = language_model.work_folder(_training_key(language_model, rows, settings))
+    work_folder = language_model.work_folder(training_key(language_model, rows, settings))
     tuned = fine_tune(language_model, template, rows, settings, work_folder)
     roles = {"trained": np.unique(rows.train.positions), "held_out": rows.held_out.positions}
     used = [
@@ -211,7 +211,9 @@ def generation_figures(
     quality: PoolQuality, ledger: LedgerReport, fine_tuning: FineTuningReport
 ) -> GenerationFigures:
     """The plots of the pool and of how it was made."""
-    return GenerationFigures(pool_figure(quality), generation_figure(ledger, fine_tuning))
+    return GenerationFigures(
+        pool_figure(quality), classes_figure(quality), generation_figure(ledger, fine_tuning)
+    )
 
 
 def _template(
@@ -222,19 +224,4 @@ def _template(
         class_names(corpus),
         task_of(corpus),
         settings.max_text_tokens,
-    )
-
-
-def _training_key(
-    language_model: LanguageModel, rows: TrainingRows, settings: FineTuningSettings
-) -> str:
-    """A digest of all that decides the fine-tuned weights, the training code included."""
-    return value_digest(
-        {
-            "language_model": language_model.identity,
-            "settings": settings,
-            "train": rows.train.token_ids,
-            "held_out": rows.held_out.token_ids,
-            "code": code_digests("take.generator.finetuning.training"),
-        }
     )

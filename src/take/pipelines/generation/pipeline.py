@@ -64,7 +64,7 @@ def create_pipeline() -> Pipeline:
             node(
                 generation_figures,
                 inputs=["pool_quality", "ledger_report", "fine_tuning_report"],
-                outputs=["pool_plot", "generation_plot"],
+                outputs=["pool_plot", "pool_classes_plot", "generation_plot"],
                 name="plot_generation",
             ),
         ],
