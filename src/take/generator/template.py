@@ -29,8 +29,8 @@ def fold(text: str) -> str:
     >>> fold(" one\r\ntwo\u2028 three\x00 ")
     'one two three'
     """
-    folded = " ".join(text.split())
-    return "".join(c for c in folded if unicodedata.category(c) != "Cc")
+    shown = (c for c in text if c.isspace() or unicodedata.category(c) != "Cc")
+    return " ".join("".join(shown).split())
 
 
 class Template:
