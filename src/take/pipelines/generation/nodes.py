@@ -14,6 +14,7 @@ from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_names, class_sizes, task_of, text_columns
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
+from take.errors import InputError
 from take.generator.figures import generation_figure
 from take.generator.finetuning.adapter import load_tuned
 from take.generator.finetuning.examples import choose_rows
@@ -174,9 +175,20 @@ def screened_pool(
     names = class_names(corpus)
     pool = pool_rows(samples, names, TEXT_COLUMNS[task_of(corpus)])
     ledger = LedgerReport.of(samples, names)
+    if pool.empty:
+        raise InputError(
+            f"of {len(samples):,} generated rows not one was kept",
+            remedy="look at `reason` in samples.parquet; train longer, or loosen "
+            "generation.screening",
+        )
+    counts = sorted(ledger.totals.dropped.items(), key=lambda item: -item[1])
+    _logger.info(
+        "Pool of %s rows. Dropped: %s.",
+        f"{len(pool):,}",
+        ", ".join(f"{reason} {count:,}" for reason, count in counts if count) or "none",
+    )
     embedded = embed_corpus(text_columns(pool), encoder, settings)
-    dropped = ledger_rows(samples, names)
-    return ScreenedPool(pool, embedded.embeddings, dropped, ledger)
+    return ScreenedPool(pool, embedded.embeddings, ledger_rows(samples, names), ledger)
 
 
 def pool_measures(
@@ -204,6 +216,18 @@ def pool_measures(
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
     measured = measure_pool(evidence, settings, lambda texts: mean_losses(model, tokenizer, texts))
+    quality = measured.report
+    cover = quality.coverage.any_class
+    _logger.info(
+        "Against equally many real rows: probe agrees with %s of labels before the label filter "
+        "(real rows: %s), r̄ %s × theirs, MAUVE %s (theirs: %s). %s of rows were written once.",
+        _percent(quality.agreement.before),
+        _percent(quality.agreement.corpus),
+        _number(cover.ratio),
+        _number(quality.mauve and quality.mauve.pool),
+        _number(quality.mauve and quality.mauve.corpus),
+        _percent(quality.uniqueness.generated),
+    )
     return PoolMeasures(*measured)
 
 
@@ -214,6 +238,14 @@ def generation_figures(
     return GenerationFigures(
         pool_figure(quality), classes_figure(quality), generation_figure(ledger, fine_tuning)
     )
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{share:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
 
 
 def _template(
