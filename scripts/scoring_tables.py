@@ -5,32 +5,21 @@ python scripts/scoring_tables.py sst2 ag_news mnli
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
 from typing import Any
+
+from report_tables import newest_report, print_table
 
 
 def main(corpora: list[str]) -> None:
     """Print one table after the other."""
-    studies = {corpus: _newest(corpus, "scoring_study") for corpus in corpora}
-    reports = {corpus: _newest(corpus, "scoring_report") for corpus in corpora}
+    studies = {corpus: newest_report(corpus, "scoring_study") for corpus in corpora}
+    reports = {corpus: newest_report(corpus, "scoring_report") for corpus in corpora}
     _scorers(studies)
     _weights(studies, reports)
     _shares(reports)
     _proposition_1(studies)
     _proposition_2(studies)
-
-
-def _newest(corpus: str, report: str) -> dict[str, Any]:
-    versions = sorted(Path("data").glob(f"*/{corpus}/{report}.json/*/{report}.json"))
-    newest: dict[str, Any] = json.loads(versions[-1].read_text(encoding="utf-8"))
-    return newest
-
-
-def _table(head: list[str], rows: list[list[str]]) -> None:
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    print("\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n")
 
 
 def _scorers(studies: dict[str, Any]) -> None:
@@ -47,7 +36,7 @@ def _scorers(studies: dict[str, Any]) -> None:
         ]
         for name in names
     ]
-    _table(["scorer", *head], rows)
+    print_table(["scorer", *head], rows)
 
 
 def _weights(studies: dict[str, Any], reports: dict[str, Any]) -> None:
@@ -71,7 +60,7 @@ def _weights(studies: dict[str, Any], reports: dict[str, Any]) -> None:
                 f"{report['length_correlation']:+.2f}",
             ]
         )
-    _table(head, rows)
+    print_table(head, rows)
 
 
 def _shares(reports: dict[str, Any]) -> None:
@@ -80,7 +69,7 @@ def _shares(reports: dict[str, Any]) -> None:
         for corpus, report in reports.items()
         for name, share in report["class_share"].items()
     ]
-    _table(["corpus", "class", "of rows", "of weight"], rows)
+    print_table(["corpus", "class", "of rows", "of weight"], rows)
 
 
 def _gap(gap: dict[str, float], digits: str = ",.0f") -> str:
@@ -104,7 +93,7 @@ def _proposition_1(studies: dict[str, Any]) -> None:
         for corpus, study in studies.items()
         for name, bias in study["proposition_1"].items()
     ]
-    _table([*head, "premises hold", "verdict on Δ_HSB > 0"], rows)
+    print_table([*head, "premises hold", "verdict on Δ_HSB > 0"], rows)
 
 
 def _proposition_2(studies: dict[str, Any]) -> None:
@@ -124,7 +113,7 @@ def _proposition_2(studies: dict[str, Any]) -> None:
                 gap["premise"],
             ]
         )
-    _table(head, rows)
+    print_table(head, rows)
 
 
 if __name__ == "__main__":

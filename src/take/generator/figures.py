@@ -6,9 +6,14 @@ from typing import Any
 
 from take.generator.finetuning.report import FineTuningReport
 from take.generator.screening.ledger import LedgerReport
+from take.generator.screening.reasons import Reason
 
 _BLUE, _ORANGE = "#3b6ea5", "#d98c3f"
-_REASONS = ("#d98c3f", "#c05746", "#8a6a9c", "#5b8a72", "#b5a642", "#6b6b6b", "#a05c7b", "#9fb8d0")
+# One for each reason, so that no two of a bar are alike.
+_REASONS = (
+    "#d98c3f", "#c05746", "#8a6a9c", "#5b8a72", "#b5a642", "#6b6b6b", "#a05c7b", "#9fb8d0",
+    "#e3c08f", "#d49a92", "#4a3b63", "#a8c7b5", "#736a1f", "#b3b3b3", "#e0b7cb",
+)  # fmt: skip
 
 
 def generation_figure(ledger: LedgerReport, fine_tuning: FineTuningReport) -> Any:
@@ -41,11 +46,11 @@ def generation_figure(ledger: LedgerReport, fine_tuning: FineTuningReport) -> An
     names = list(ledger.classes)
     kept = [ledger.classes[name].kept for name in names]
     figure.add_trace(Bar(y=names, x=kept, name="kept", orientation="h", marker_color=_BLUE), 1, 2)
-    reasons = [reason for reason, count in ledger.totals.dropped.items() if count]
-    for i, reason in enumerate(reasons):
+    for reason, colour in zip(Reason, _REASONS, strict=True):
+        if not ledger.totals.dropped[reason]:
+            continue
         counts = [ledger.classes[name].dropped[reason] for name in names]
         title = reason.value.replace("_", " ")
-        colour = _REASONS[i % len(_REASONS)]
         figure.add_trace(
             Bar(y=names, x=counts, name=title, orientation="h", marker_color=colour), 1, 2
         )

@@ -45,3 +45,10 @@ def test_figures_do_without_what_was_not_measured(report):
     bare = report.model_copy(update={"closest_record": None, "mauve": None, "perplexity": None})
     pool_figure(bare)
     classes_figure(bare)
+
+
+def test_the_summary_gives_each_figure_beside_that_of_real_rows(report):
+    summary = report.summary()
+    ours, theirs = report.mauve.pool, report.mauve.corpus
+    assert f"MAUVE {ours:.3f} ({theirs:.3f})" in summary
+    assert f"r̄ {report.coverage.any_class.compared.mean:.3f}" in summary

@@ -250,6 +250,18 @@ class PoolQuality(_Part):
     worst_regions: dict[str, Region]
     classes: dict[str, ClassQuality]
 
+    def summary(self) -> str:
+        """The figures to look at first, in one line; what real rows reach stands in brackets."""
+        figures = [
+            ("probe agrees", self.agreement.before, self.agreement.corpus),
+            ("r̄", self.coverage.any_class.compared.mean, self.coverage.any_class.real.mean),
+            ("distinct-2", self.diversity.pool.distinct_2, self.diversity.corpus.distinct_2),
+        ]
+        if self.mauve:
+            figures.append(("MAUVE", self.mauve.pool, self.mauve.corpus))
+        shown = [f"{name} {a:.3f} ({b:.3f})" for name, a, b in figures if a and b]
+        return ", ".join(shown)
+
 
 def meanings(model: type[BaseModel] = PoolQuality) -> dict[str, str]:
     """One sentence on each indicator, by its dotted name in the report; `*` is any class or region.

@@ -216,18 +216,7 @@ def pool_measures(
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
     measured = measure_pool(evidence, settings, lambda texts: mean_losses(model, tokenizer, texts))
-    quality = measured.report
-    cover = quality.coverage.any_class
-    _logger.info(
-        "Against equally many real rows: probe agrees with %s of labels before the label filter "
-        "(real rows: %s), r̄ %s × theirs, MAUVE %s (theirs: %s). %s of rows were written once.",
-        _percent(quality.agreement.before),
-        _percent(quality.agreement.corpus),
-        _number(cover.ratio),
-        _number(quality.mauve and quality.mauve.pool),
-        _number(quality.mauve and quality.mauve.corpus),
-        _percent(quality.uniqueness.generated),
-    )
+    _logger.info("Against equally many real rows: %s.", measured.report.summary())
     return PoolMeasures(*measured)
 
 
@@ -238,14 +227,6 @@ def generation_figures(
     return GenerationFigures(
         pool_figure(quality), classes_figure(quality), generation_figure(ledger, fine_tuning)
     )
-
-
-def _percent(share: float | None) -> str:
-    return "none" if share is None else f"{share:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.3f}"
 
 
 def _template(

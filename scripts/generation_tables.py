@@ -1,0 +1,146 @@
+"""The tables of docs/generation.md, from the reports that runs have left under data/.
+
+python scripts/generation_tables.py sst2 ag_news mnli [--examples 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import pandas as pd
+from report_tables import newest_path, newest_report, print_table
+
+Reports = dict[str, dict[str, Any]]
+
+
+def main() -> None:
+    """Print one table after the other."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("corpora", nargs="+")
+    parser.add_argument("--examples", type=int, default=0, help="generated rows shown per class")
+    options = parser.parse_args()
+    names = ("fine_tuning_report", "sampling_report", "ledger_report", "pool_quality")
+    reports = {
+        name: {corpus: newest_report(corpus, name) for corpus in options.corpora} for name in names
+    }
+    _cost(reports["fine_tuning_report"], reports["sampling_report"])
+    _ledger(reports["ledger_report"])
+    _quality(reports["pool_quality"])
+    _classes(reports["pool_quality"])
+    for corpus in options.corpora:
+        _examples(corpus, options.examples)
+
+
+def _cost(tuning: Reports, sampling: Reports) -> None:
+    head = ["corpus", "fine-tuned on", "tokens/s", "minutes", "held-out loss", "generated"]
+    head += ["tokens each", "tokens/s", "minutes"]
+    rows = []
+    for corpus, tuned in tuning.items():
+        sampled, losses = sampling[corpus], tuned["held_out_loss"]
+        best = min(point["loss"] for point in losses[1:])
+        rows.append(
+            [
+                corpus,
+                f"{tuned['tokens']:,} tokens, {tuned['rows']['train_rows']:,} rows",
+                f"{tuned['tokens_per_second']:.0f}",
+                f"{tuned['seconds'] / 60:.1f}",
+                f"{losses[0]['loss']:.2f} → {best:.2f}",
+                f"{sampled['rows_generated']:,}",
+                f"{sampled['mean_tokens']:.1f}",
+                f"{sampled['tokens_per_second']:.0f}",
+                f"{sampled['seconds'] / 60:.1f}",
+            ]
+        )
+    print_table(head, rows)
+
+
+def _ledger(reports: Reports) -> None:
+    totals = {corpus: report["totals"] for corpus, report in reports.items()}
+    reasons = next(iter(totals.values()))["dropped"]
+    rows = [["generated", *(f"{total['generated']:,}" for total in totals.values())]]
+    rows.append(["**kept**", *(f"**{total['kept']:,}**" for total in totals.values())])
+    for reason in reasons:
+        counts = [total["dropped"][reason] for total in totals.values()]
+        if any(counts):
+            rows.append([f"`{reason}`", *(f"{count:,}" for count in counts)])
+    print_table(["", *totals], rows)
+
+
+def _quality(reports: Reports) -> None:
+    def pair(first: float, second: float, digits: int = 3) -> str:
+        return f"{first:.{digits}f} ({second:.{digits}f})"
+
+    def wording(report: dict[str, Any], name: str) -> str:
+        return pair(report["diversity"]["pool"][name], report["diversity"]["corpus"][name])
+
+    measures: dict[str, Any] = {
+        "probe agrees, before the label filter": lambda r: pair(
+            100 * r["agreement"]["before"], 100 * r["agreement"]["corpus"], 1
+        ),
+        "unique as generated": lambda r: f"{r['uniqueness']['generated']:.1%}",
+        "r̄, × equally many real rows": lambda r: f"{r['coverage']['any_class']['ratio']:.3f}",
+        "the same within the class": lambda r: f"{r['coverage']['own_class']['ratio']:.3f}",
+        "the same over rows not seen": lambda r: (
+            f"{r['coverage']['any_class']['unseen_ratio']:.3f}"
+        ),
+        "real rows that cover as well": lambda r: (
+            f"{r['coverage']['equivalent_rows']:,.0f} of {r['compared']:,}"
+        ),
+        "MAUVE": lambda r: pair(r["mauve"]["pool"], r["mauve"]["corpus"]),
+        "distinct-1": lambda r: wording(r, "distinct_1"),
+        "distinct-2": lambda r: wording(r, "distinct_2"),
+        "distinct-3": lambda r: wording(r, "distinct_3"),
+        "self-BLEU": lambda r: wording(r, "self_bleu"),
+        "words, mean": lambda r: pair(r["words"]["pool"]["mean"], r["words"]["corpus"]["mean"], 1),
+        "perplexity, base model": lambda r: pair(
+            r["perplexity"]["pool"], r["perplexity"]["corpus"], 0
+        ),
+        "closest trained row, median distance": lambda r: pair(
+            r["closest_record"]["pool"]["p50"], r["closest_record"]["held_out"]["p50"]
+        ),
+        "closer than 99 % of real rows": lambda r: (
+            f"{r['closest_record']['below_held_out_p1']:.2%}"
+        ),
+        "closer than 95 % of real rows": lambda r: (
+            f"{r['closest_record']['below_held_out_p5']:.2%}"
+        ),
+    }
+    rows = [
+        [name, *(show(report) for report in reports.values())] for name, show in measures.items()
+    ]
+    print_table(["pool (real rows in brackets)", *reports], rows)
+
+
+def _classes(reports: Reports) -> None:
+    rows = [
+        [
+            corpus,
+            name,
+            f"{part['rows']:,}",
+            f"{part['agreement']['before']:.1%}",
+            f"{part['agreement']['corpus']:.1%}",
+            f"{part['words_pool']:.1f} ({part['words_corpus']:.1f})",
+            f"{part['coverage_ratio']:.3f}",
+        ]
+        for corpus, report in reports.items()
+        for name, part in report["classes"].items()
+    ]
+    head = ["corpus", "class", "rows", "probe agrees", "on real rows", "words (real)", "r̄ ×"]
+    print_table(head, rows)
+
+
+def _examples(corpus: str, count: int) -> None:
+    if not count:
+        return
+    table = pd.read_parquet(newest_path(corpus, "pool_examples", ".parquet"))
+    columns = [name for name in ("text", "text_a", "text_b") if name in table]
+    for name, rows in table.groupby("label_name", sort=False):
+        print(f"{corpus}, {name}:")
+        for texts in rows.head(count)[columns].itertuples(index=False):
+            print("- " + " ⏎ ".join(texts))
+        print()
+
+
+if __name__ == "__main__":
+    main()
