@@ -165,7 +165,7 @@ def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
 
 
 def _log_report(report: dict[str, Any]) -> None:
-    """Numbers as metrics, lists of numbers as metrics with steps, words (verdicts) as tags."""
+    """Numbers as metrics, lists as metrics with steps, words (verdicts) as tags."""
     import mlflow
 
     by_step: dict[int, dict[str, float]] = defaultdict(dict)
@@ -174,8 +174,9 @@ def _log_report(report: dict[str, Any]) -> None:
             mlflow.set_tag(key, value)
             continue
         for step, item in enumerate(value if isinstance(value, list) else [value]):
-            if isinstance(item, (bool, int, float)):
-                by_step[step][key] = float(item)
+            parts = _flat({key: item}) if isinstance(item, dict) else {key: item}
+            numbers = {name: x for name, x in parts.items() if isinstance(x, (bool, int, float))}
+            by_step[step] |= {name: float(x) for name, x in numbers.items()}
     for step, metrics in by_step.items():
         mlflow.log_metrics(metrics, step=step)
 

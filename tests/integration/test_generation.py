@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +83,15 @@ def test_every_generated_row_is_in_the_pool_or_in_the_ledger(films: Project) -> 
     assert pool["label"].value_counts().tolist() == [12, 12]
     quality = json.loads(films.newest("pool_quality.json").read_text())
     assert quality["rows"] == len(pool)
+
+    with sqlite3.connect(films.path / "mlflow.db") as database:
+        metrics = dict(database.execute("select key, max(value) from metrics group by key"))
+    assert metrics["ledger_report.totals.generated"] == len(samples)
+    assert metrics["pool_quality.rows"] == len(pool)
+    assert metrics["fine_tuning_report.held_out_loss.loss"] > 0
+    stored = [films.path / "mlflow.db", *(films.path / "mlartifacts").rglob("*.*")]
+    for text in pool["text"]:
+        assert all(text.encode() not in path.read_bytes() for path in stored if path.is_file())
 
 
 def test_other_thresholds_judge_again_without_writing_again(films: Project) -> None:

@@ -24,7 +24,7 @@ class Decoder(Protocol):
         ...
 
     def step(self, tokens: Tokens, parents: Tokens) -> Float32:
-        """Write one token on each row; the logits (rows, V) of the token after it.
+        """Write one token on each row; the logits (rows, V) of the token after it, to be altered.
 
         Row i continues row `parents[i]` of the step before. So rows leave a batch by not being
         named, and the prompt's one row becomes many by being named as often.
@@ -86,5 +86,5 @@ class TorchDecoder:
                 use_cache=True,
                 logits_to_keep=1,
             ).logits
-        last: Float32 = logits[:, -1].float().numpy()
+        last: Float32 = logits[:, -1].float().clone().numpy()  # inference tensors are read-only
         return last

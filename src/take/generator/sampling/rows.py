@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from take.blocks import Float32
 from take.generator.sampling.decoders import Decoder
 from take.generator.sampling.settings import SamplingSettings
 from take.generator.sampling.tokens import Tokens, chances, choose_tokens
@@ -64,10 +63,12 @@ def write_rows(
     texts: dict[int, Tokens] = {}
     finished: set[int] = set()
     banned = np.array(sorted(template.special_ids - {template.end_id}), dtype=np.int64)
-    logits = decoder.begin(template.prompt(label))
+    logits = np.repeat(decoder.begin(template.prompt(label)), len(rows), axis=0)
     parents = np.zeros(len(rows), dtype=np.int64)
     for position in range(bounds.longest + 1):
-        logits = _allowed(logits[parents], banned, template.end_id, position < bounds.shortest)
+        logits[:, banned] = -np.inf
+        if position < bounds.shortest:
+            logits[:, template.end_id] = -np.inf
         chance = chances(settings.seed, label, rows, position)
         tokens = choose_tokens(logits, written, chance, settings)
         written = np.column_stack([written, tokens])
@@ -79,10 +80,9 @@ def write_rows(
         rows, written = rows[~ended], written[~ended]
         if not len(rows) or position == bounds.longest:
             break
-        previous = parents if position == 0 else np.arange(len(ended))
-        going_on = previous[~ended]
+        going_on = parents[~ended]
+        logits = decoder.step(*_filled_up(tokens[~ended], going_on))[: len(going_on)]
         parents = np.arange(len(going_on))
-        logits = decoder.step(*_filled_up(tokens[~ended], going_on))
     on_step(0, len(rows))
     texts |= {int(row): ids for row, ids in zip(rows, written, strict=True)}
     return pd.DataFrame(
@@ -94,14 +94,6 @@ def write_rows(
             "tokens": np.array([len(texts[number]) for number in numbers], dtype=np.int64),
         }
     )
-
-
-def _allowed(logits: Float32, banned: Tokens, end_id: int, is_too_short: bool) -> Float32:
-    allowed = logits.copy()
-    allowed[:, banned] = -np.inf
-    if is_too_short:
-        allowed[:, end_id] = -np.inf
-    return allowed
 
 
 def _filled_up(tokens: Tokens, parents: Tokens) -> tuple[Tokens, Tokens]:

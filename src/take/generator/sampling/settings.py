@@ -26,7 +26,7 @@ class SamplingSettings(BaseModel):
     )
     seed: int = Field(default=0, ge=0, lt=2**32)
 
-    temperature: float = Field(default=0.8, gt=0, le=5)
+    temperature: float = Field(default=0.85, gt=0, le=5)
     top_p: float = Field(default=0.95, gt=0, le=1, description="1 keeps the whole tail")
     top_k: int | None = Field(
         default=200, ge=1, description="most likely tokens to choose from; none: all"

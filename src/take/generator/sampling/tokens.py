@@ -45,17 +45,18 @@ def choose_tokens(
     [1, 2]
     """
     logits = _penalised(logits, written, settings.repetition_penalty)
-    scaled = logits / np.float32(settings.temperature)
-    values, tokens = _most_likely(scaled, settings.top_k or _FIRST_LOOK)
-    weights = np.exp((values - values[:, :1]).astype(np.float64))
+    # Whole rows are passed over as seldom as can be: at 256 rows × 49,000 tokens each pass counts.
+    values, tokens = _most_likely(logits, settings.top_k or _FIRST_LOOK)
+    highest = values[:, :1].copy()
+    weights = _weights(values, highest, settings.temperature)
     if settings.top_k is not None:
         totals = weights.sum(axis=1, keepdims=True)
     else:
-        totals = np.exp((scaled - values[:, :1]).astype(np.float64)).sum(axis=1, keepdims=True)
+        totals = _weights(logits, highest, settings.temperature).sum(axis=1, keepdims=True)
         short = weights.sum(axis=1) < settings.top_p * totals[:, 0]
-        if short.any() and values.shape[1] < scaled.shape[1]:
-            values, tokens = _most_likely(scaled, scaled.shape[1])
-            weights = np.exp((values - values[:, :1]).astype(np.float64))
+        if short.any() and values.shape[1] < logits.shape[1]:
+            values, tokens = _most_likely(logits, logits.shape[1])
+            weights = _weights(values, highest, settings.temperature)
     shares = weights / totals
     reached = np.cumsum(shares, axis=1)
     # The token that crosses top-p still belongs to the nucleus.
@@ -75,9 +76,15 @@ def _penalised(logits: Float32, written: Tokens, penalty: float) -> Float32:
     return penalised
 
 
-def _most_likely(scaled: Float32, count: int) -> tuple[Float32, Tokens]:
+def _weights(logits: Float32, highest: Float32, temperature: float) -> NDArray[np.float64]:
+    """e^{(z − max z) / temperature}."""
+    weights: NDArray[np.float64] = np.exp((logits - highest).astype(np.float64) / temperature)
+    return weights
+
+
+def _most_likely(logits: Float32, count: int) -> tuple[Float32, Tokens]:
     """The highest logits of each row, highest first, and their tokens."""
     import torch
 
-    top = torch.from_numpy(scaled).topk(min(count, scaled.shape[1]), dim=1)
+    top = torch.from_numpy(logits).topk(min(count, logits.shape[1]), dim=1)
     return top.values.numpy(), top.indices.numpy()
