@@ -119,6 +119,7 @@ def _print_exactness(decoders: dict[str, Decoder], model: Any, tokenizer: Any) -
 
     text = Path(__file__).read_text(encoding="utf-8")
     ids = np.array(tokenizer(text)["input_ids"][: 64 * 24], dtype=np.int64).reshape(64, 24)
+    ids[:, 0] = ids[0, 0]  # one common first token: rows begin as copies of one prompt
     with torch.inference_mode():
         exact = model(input_ids=torch.from_numpy(ids)).logits.log_softmax(-1)
     print("\n| decoder | loss of 64 × 24 tokens | mean KL from the model |\n|---|---|---|")
@@ -126,11 +127,7 @@ def _print_exactness(decoders: dict[str, Decoder], model: Any, tokenizer: Any) -
     for name, decoder in decoders.items():
         decoder.begin(ids[0, :1].tolist())
         losses, divergences = [], []
-        # One common first token, so that the rows can begin as copies of one prompt.
-        ids[:, 0] = ids[0, 0]
         parents = np.zeros_like(rows)
-        with torch.inference_mode():
-            exact = model(input_ids=torch.from_numpy(ids)).logits.log_softmax(-1)
         for position in range(1, ids.shape[1] - 1):
             logits = torch.from_numpy(decoder.step(ids[:, position], parents)).log_softmax(-1)
             parents = rows

@@ -54,8 +54,11 @@ def main() -> None:
     decoder = load_decoder("openvino_int8", tuned)
 
     order = np.random.default_rng(0).permutation(len(corpus))
-    queries = features.strings.take(features.rows[order[:MEASURED_ROWS], 0])
-    real_rows = order[MEASURED_ROWS : MEASURED_ROWS + options.rows]
+    n_measured = min(MEASURED_ROWS, len(corpus) // 2)
+    real_rows = order[n_measured:][: options.rows]
+    if len(real_rows) < options.rows:
+        parser.error(f"--rows may be {len(real_rows)} at most: as many real rows are left")
+    queries = features.strings.take(features.rows[order[:n_measured], 0])
     real = nearest(queries, features.strings.take(features.rows[real_rows, 0])).distance.mean()
     print("| temperature | probe agrees | unique | r̄ × real | tokens each | tokens/s |")
     print("|---|---|---|---|---|---|")

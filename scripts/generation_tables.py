@@ -6,12 +6,14 @@ python scripts/generation_tables.py sst2 ag_news mnli [--examples 20]
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 from report_tables import newest_path, newest_report, print_table
 
 Reports = dict[str, dict[str, Any]]
+_NONE = "–"
 
 
 def main() -> None:
@@ -38,14 +40,18 @@ def _cost(tuning: Reports, sampling: Reports) -> None:
     rows = []
     for corpus, tuned in tuning.items():
         sampled, losses = sampling[corpus], tuned["held_out_loss"]
-        best = min(point["loss"] for point in losses[1:])
+        fall = (
+            f"{losses[0]['loss']:.2f} → {min(p['loss'] for p in losses[1:]):.2f}"
+            if losses
+            else _NONE
+        )
         rows.append(
             [
                 corpus,
                 f"{tuned['tokens']:,} tokens, {tuned['rows']['train_rows']:,} rows",
                 f"{tuned['tokens_per_second']:.0f}",
                 f"{tuned['seconds'] / 60:.1f}",
-                f"{losses[0]['loss']:.2f} → {best:.2f}",
+                fall,
                 f"{sampled['rows_generated']:,}",
                 f"{sampled['mean_tokens']:.1f}",
                 f"{sampled['tokens_per_second']:.0f}",
@@ -67,48 +73,57 @@ def _ledger(reports: Reports) -> None:
     print_table(["", *totals], rows)
 
 
+def _figure(value: float | None, form: str) -> str:
+    return _NONE if value is None else format(value, form)
+
+
+def _pair(
+    part: dict[str, Any] | None, form: str, names: tuple[str, str] = ("pool", "corpus")
+) -> str:
+    """A figure of the pool, and that of real rows in brackets."""
+    if part is None:
+        return _NONE
+    ours, theirs = (_figure(part[name], form) for name in names)
+    return f"{ours} ({theirs})"
+
+
 def _quality(reports: Reports) -> None:
-    def pair(first: float, second: float, digits: int = 3) -> str:
-        return f"{first:.{digits}f} ({second:.{digits}f})"
-
     def wording(report: dict[str, Any], name: str) -> str:
-        return pair(report["diversity"]["pool"][name], report["diversity"]["corpus"][name])
+        diversity = report["diversity"]
+        return _pair({side: diversity[side][name] for side in ("pool", "corpus")}, ".3f")
 
-    measures: dict[str, Any] = {
-        "probe agrees, before the label filter": lambda r: pair(
-            100 * r["agreement"]["before"], 100 * r["agreement"]["corpus"], 1
+    def closest(report: dict[str, Any], name: str) -> str:
+        record = report["closest_record"]
+        return _NONE if record is None else format(record[name], ".2%")
+
+    measures: dict[str, Callable[[dict[str, Any]], str]] = {
+        "probe agrees, before the label filter": lambda r: _pair(
+            r["agreement"], ".1%", ("before", "corpus")
         ),
-        "unique as generated": lambda r: f"{r['uniqueness']['generated']:.1%}",
-        "r̄, × equally many real rows": lambda r: f"{r['coverage']['any_class']['ratio']:.3f}",
-        "the same within the class": lambda r: f"{r['coverage']['own_class']['ratio']:.3f}",
-        "the same over rows not seen": lambda r: (
-            f"{r['coverage']['any_class']['unseen_ratio']:.3f}"
+        "unique as generated": lambda r: _figure(r["uniqueness"]["generated"], ".1%"),
+        "r̄, × equally many real rows": lambda r: _figure(
+            r["coverage"]["any_class"]["ratio"], ".3f"
+        ),
+        "the same within the class": lambda r: _figure(r["coverage"]["own_class"]["ratio"], ".3f"),
+        "the same over rows not seen": lambda r: _figure(
+            r["coverage"]["any_class"]["unseen_ratio"], ".3f"
         ),
         "real rows that cover as well": lambda r: (
             f"{r['coverage']['equivalent_rows']:,.0f} of {r['compared']:,}"
         ),
-        "MAUVE": lambda r: pair(r["mauve"]["pool"], r["mauve"]["corpus"]),
+        "MAUVE": lambda r: _pair(r["mauve"], ".3f"),
         "distinct-1": lambda r: wording(r, "distinct_1"),
         "distinct-2": lambda r: wording(r, "distinct_2"),
         "distinct-3": lambda r: wording(r, "distinct_3"),
         "self-BLEU": lambda r: wording(r, "self_bleu"),
-        "words, mean": lambda r: pair(r["words"]["pool"]["mean"], r["words"]["corpus"]["mean"], 1),
-        "perplexity, base model": lambda r: pair(
-            r["perplexity"]["pool"], r["perplexity"]["corpus"], 0
+        "words, mean": lambda r: _pair(
+            {side: r["words"][side]["mean"] for side in ("pool", "corpus")}, ".1f"
         ),
-        "closest trained row, median distance": lambda r: pair(
-            r["closest_record"]["pool"]["p50"], r["closest_record"]["held_out"]["p50"]
-        ),
-        "closer than 99 % of real rows": lambda r: (
-            f"{r['closest_record']['below_held_out_p1']:.2%}"
-        ),
-        "closer than 95 % of real rows": lambda r: (
-            f"{r['closest_record']['below_held_out_p5']:.2%}"
-        ),
+        "perplexity, base model": lambda r: _pair(r["perplexity"], ".0f"),
+        "closer to a trained row than 99 % of real rows": lambda r: closest(r, "below_held_out_p1"),
+        "closer to a trained row than 95 % of real rows": lambda r: closest(r, "below_held_out_p5"),
     }
-    rows = [
-        [name, *(show(report) for report in reports.values())] for name, show in measures.items()
-    ]
+    rows = [[name, *map(show, reports.values())] for name, show in measures.items()]
     print_table(["pool (real rows in brackets)", *reports], rows)
 
 
@@ -118,10 +133,10 @@ def _classes(reports: Reports) -> None:
             corpus,
             name,
             f"{part['rows']:,}",
-            f"{part['agreement']['before']:.1%}",
-            f"{part['agreement']['corpus']:.1%}",
-            f"{part['words_pool']:.1f} ({part['words_corpus']:.1f})",
-            f"{part['coverage_ratio']:.3f}",
+            _figure(part["agreement"]["before"], ".1%"),
+            _figure(part["agreement"]["corpus"], ".1%"),
+            _pair(part, ".1f", ("words_pool", "words_corpus")),
+            _figure(part["coverage_ratio"], ".3f"),
         ]
         for corpus, report in reports.items()
         for name, part in report["classes"].items()

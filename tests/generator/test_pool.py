@@ -26,11 +26,15 @@ def read_rows(label: int, start: int, stop: int) -> pd.DataFrame:
 
 
 def keeping_one_in(step: int):
-    def judge(rows: pd.DataFrame) -> pd.DataFrame:
-        is_kept = rows["index"] % step == 0
+    def judge(rows: pd.DataFrame, room: dict[int, int]) -> pd.DataFrame:
+        left, reasons = dict(room), []
+        for label, index in zip(rows["label"], rows["index"], strict=True):
+            reason = "empty" if index % step else "" if left[label] else Reason.SURPLUS.value
+            left[label] -= reason == ""
+            reasons.append(reason)
         return pd.DataFrame(
             {
-                "reason": ["" if kept else "empty" for kept in is_kept],
+                "reason": reasons,
                 "detail": "",
                 "probe_label": rows["label"].astype("Int64"),
                 "probe_confidence": 0.9,
@@ -73,8 +77,8 @@ def test_a_class_that_cannot_be_filled_gives_up_and_says_so(
 
 
 def test_a_class_of_which_nothing_is_kept_ends_too() -> None:
-    def judge(rows: pd.DataFrame) -> pd.DataFrame:
-        return keeping_one_in(1)(rows).assign(
+    def judge(rows: pd.DataFrame, room: dict[int, int]) -> pd.DataFrame:
+        return keeping_one_in(1)(rows, room).assign(
             reason=["empty" if label else "" for label in rows["label"]]
         )
 

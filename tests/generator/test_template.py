@@ -91,6 +91,14 @@ def test_a_single_text_is_parsed_strictly(written: str) -> None:
     assert template("qwen").parse(written) is None
 
 
+@pytest.mark.parametrize("written", ["\na\nb", "a\nb\n", "a\n\nb"])
+def test_a_line_break_too_many_is_seen_through_decoding(written: str) -> None:
+    words = tokenizer("gpt2")
+    made = template("gpt2", "pair")
+    assert made.parse(made.decode(words(written)["input_ids"])) is None
+    assert made.parse(made.decode(words(" a\nb ")["input_ids"])) == ("a", "b")
+
+
 def test_a_long_text_ends_after_a_whole_sentence() -> None:
     made = template("gpt2", max_text_tokens=30)
     text = "the plot is dull. the jokes are worse! and then it goes on and on and on and on and on"

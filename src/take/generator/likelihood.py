@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.blocks import block_bounds
-from take.generator.template import fold
+from take.generator.template import fold, plain_ids
 
 _BATCH = 8
 _MAX_TOKENS = 256
@@ -23,10 +23,7 @@ def mean_losses(model: Any, tokenizer: Any, texts: Sequence[str]) -> NDArray[np.
     import torch
 
     start = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    encoded = [
-        [start, *tokenizer(fold(text), add_special_tokens=False)["input_ids"][:_MAX_TOKENS]]
-        for text in texts
-    ]
+    encoded = [[start, *plain_ids(tokenizer, fold(text))[:_MAX_TOKENS]] for text in texts]
     losses = np.zeros(len(texts))
     order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))
     for low, high in block_bounds(len(order), _BATCH):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from take.corpus.ingest import content_id
-from take.generator.screening.reasons import Reason
 
 _logger = logging.getLogger(__name__)
 
@@ -20,7 +19,7 @@ _HOPE = 1.05
 
 def fill_pool(
     read_rows: Callable[[int, int, int], pd.DataFrame],
-    judge: Callable[[pd.DataFrame], pd.DataFrame],
+    judge: Callable[[pd.DataFrame, Mapping[int, int]], pd.DataFrame],
     shares: Sequence[int],
     label_names: Sequence[str],
     tries: float,
@@ -45,13 +44,10 @@ def fill_pool(
             read_rows(c, made[c], made[c] + count) for c, count in enumerate(wanted) if count > 0
         ]
         candidates = pd.concat(parts, ignore_index=True)
-        judged = candidates.assign(**judge(candidates))
-        for c, share in enumerate(shares):
-            is_kept = (judged["label"] == c) & (judged["reason"] == "")
-            surplus = is_kept & (is_kept.cumsum() > share - kept[c])
-            judged.loc[surplus, "reason"] = Reason.SURPLUS.value
-            kept[c] += int(is_kept.sum() - surplus.sum())
-            made[c] += wanted[c]
+        room = {c: share - int(kept[c]) for c, share in enumerate(shares)}
+        judged = candidates.assign(**judge(candidates, room))
+        made += wanted
+        kept += np.bincount(judged.loc[judged["reason"] == "", "label"], minlength=len(shares))
         rounds.append(judged)
     for c, share in enumerate(shares):
         if kept[c] < share:

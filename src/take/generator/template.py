@@ -83,14 +83,14 @@ class Template:
         return [*self._plain_ids(kept[: ends[-1]])[: self.max_text_tokens - 1], self.end_id]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """What was written, up to the end token."""
+        """What was written, up to the end token, without blanks around it."""
         ids = list(ids)
         if self.end_id in ids:
             ids = ids[: ids.index(self.end_id)]
         text: str = self._tokenizer.decode(
             ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
         )
-        return text.strip()
+        return text.strip(" ")  # a line break too many is for `parse` to see
 
     def parse(self, written: str) -> tuple[str, ...] | None:
         r"""The texts of a row that keeps to the format; None for one that does not.
@@ -103,9 +103,15 @@ class Template:
 
     def _plain_ids(self, text: str) -> list[int]:
         """Token ids of the text as text: "<eos>" in it is five characters, not the end."""
-        encoded = self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)
         # A tokenizer that splits no special tokens would let text forge them: leave those out.
-        return [token for token in encoded["input_ids"] if token not in self.special_ids]
+        ids = plain_ids(self._tokenizer, text)
+        return [token for token in ids if token not in self.special_ids]
+
+
+def plain_ids(tokenizer: Any, text: str) -> list[int]:
+    """Token ids of the text alone, what looks like a special token spelt out."""
+    ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    return list(ids)
 
 
 def _end_id(tokenizer: Any) -> int:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from take.errors import InputError
-from take.generator.sampling.decoders import TorchDecoder, load_decoder
+from take.generator.sampling.decoders import load_decoder
 from tests.generator.tiny import FAMILIES, model
 
 VOCABULARY = 120
@@ -74,7 +74,3 @@ def test_a_model_openvino_cannot_convert_is_named_with_its_remedy() -> None:
 
     with pytest.raises(InputError, match=r"cannot run .*Odd.*decoder to torch"):
         load_decoder("openvino", Odd())
-
-
-def test_torch_says_that_its_batches_matter() -> None:
-    assert TorchDecoder(None).batch_matters

@@ -60,8 +60,6 @@ def test_no_special_token_is_written(decoder, template: Template) -> None:
     class Tempting:
         """Finds special tokens by far the likeliest."""
 
-        batch_matters = False
-
         def tempt(self, logits: np.ndarray) -> np.ndarray:
             logits = logits.copy()
             logits[:, sorted(template.special_ids - {template.end_id})] += 1000
@@ -75,6 +73,17 @@ def test_no_special_token_is_written(decoder, template: Template) -> None:
             return self.tempt(decoder.step(tokens, parents))
 
     assert (rows_of(Tempting(), template, range(16))["tokens"] >= BOUNDS.shortest).all()
+
+
+def test_a_special_token_beyond_the_head_does_no_harm() -> None:
+    """Gemma 3's tokenizer ends with a token for images that its text models' heads lack."""
+    words = tokenizer("gemma")
+    head = len(words)
+    words.add_special_tokens({"additional_special_tokens": ["<image_soft_token>"]})
+    made = Template(words, LABELS, "single", 50)
+    assert max(made.special_ids) >= head
+    decoder = load_decoder("torch", model("gemma", head))
+    assert len(write_rows(decoder, made, 0, range(8), BOUNDS, SETTINGS)) == 8
 
 
 def test_greedy_decoding_is_transformers_own(template: Template) -> None:
@@ -97,6 +106,12 @@ def test_greedy_decoding_is_transformers_own(template: Template) -> None:
         bad_words_ids=banned,
     )
     assert rows["raw"][0] == template.decode(ids[0, prompt.shape[1] :].tolist())
+
+
+@pytest.mark.parametrize("quantiles", [(0.9, 0.1), (-0.1, 1.0), (0.0, 2.0), (0.5, 0.5)])
+def test_quantiles_that_are_none_are_refused(quantiles: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="shortest < longest"):
+        SamplingSettings(length_quantiles=quantiles)
 
 
 def test_bounds_are_learned_from_the_corpus(template: Template) -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from take.generator.screening.reasons import Reason
 from take.generator.screening.screen import Reference
 from take.generator.screening.settings import ScreeningSettings
 
@@ -84,9 +85,22 @@ def test_an_unfinished_row_is_no_row(word_screen: MakeScreen) -> None:
     made["finished"] = False
     judged = word_screen().judge(made).iloc[0]
     assert (judged["reason"], judged["detail"]) == (
-        "parse_failure",
-        "no end within the length limit",
+        "too_long",
+        "no end within 40 tokens",
     )
+
+
+def test_what_passes_beyond_the_room_is_surplus_and_counts_for_nothing(
+    word_screen: MakeScreen,
+) -> None:
+    screen = word_screen()
+    texts = ["a quiet hour on the old river", "two loud men fight in a bar", NEW]
+    judged = screen.judge(candidates(texts), room={0: 1, 1: 1})
+    assert judged["reason"].tolist()[0] == ""
+    assert Reason.SURPLUS in judged["reason"].tolist()
+    surplus = [t for t, r in zip(texts, judged["reason"], strict=True) if r == Reason.SURPLUS]
+    # not in the pool, so no duplicate when it comes again and there is room
+    assert screen.judge(candidates(surplus))["reason"].tolist() == [""] * len(surplus)
 
 
 def test_the_first_check_that_fails_is_the_reason(word_screen: MakeScreen) -> None:

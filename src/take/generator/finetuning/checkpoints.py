@@ -82,8 +82,11 @@ class Checkpoints:
         return None
 
     def clear(self) -> None:
-        """Remove every checkpoint in the folder, older trainings' and damaged ones, too."""
-        for path in self._folder.glob("checkpoint-*"):
+        """Remove every checkpoint in the folder: older trainings', damaged and half-written ones.
+
+        They may hold the secret of a private training.
+        """
+        for path in self._folder.glob("*checkpoint-*"):
             path.unlink()
 
     def _paths(self) -> list[Path]:

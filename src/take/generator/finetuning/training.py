@@ -59,6 +59,7 @@ def fine_tune(
     key = training_key(language_model, rows, settings)
     if finished := _finished(work_folder, key):
         _logger.info("Fine-tuning was finished before: its adapter is used as it is.")
+        Checkpoints(work_folder, key).clear()  # a kill may have come before it
         return FineTuned(work_folder / _ADAPTER, finished)
     checkpoints = Checkpoints(work_folder, key)
     with torch.random.fork_rng(devices=[]):
@@ -89,9 +90,14 @@ def training_key(
             "prompts": rows.train.prompt_lengths.tolist(),
             "held_out": rows.held_out.token_ids,
             "code": code_digests(__name__),
-            "versions": [version(name) for name in ("torch", "transformers", "peft")],
+            "versions": [version(name) for name in _deciding_packages(settings)],
         }
     )
+
+
+def _deciding_packages(settings: FineTuningSettings) -> tuple[str, ...]:
+    packages = ("torch", "transformers", "peft")
+    return (*packages, "opacus") if settings.privacy else packages
 
 
 def _finished(work_folder: Path, key: str) -> FineTuningReport | None:

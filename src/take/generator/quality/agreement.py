@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from take.blocks import map_blocks
-from take.generator.quality.evidence import Mask, PoolEvidence
+from take.blocks import RowBlocks, map_blocks
+from take.generator.quality.evidence import Labels, Mask, PoolEvidence
 from take.generator.quality.report import Agreement
 from take.generator.quality.settings import QualitySettings
 
@@ -22,14 +22,15 @@ class Agreements:
         judged = judged[judged["reason"].isin(_WELL_MADE) & judged["probe_label"].notna()]
         self._before = _agrees(judged)
         self.before_labels = judged["label"].to_numpy(dtype=np.int64)
-        self._after = _agrees(evidence.pool)
-        self._corpus = _probe_agrees(evidence, settings.block_rows)
+        rows = settings.block_rows
+        self._after = _probe_agrees(evidence, evidence.pool_embeddings, evidence.pool_labels, rows)
+        self._corpus = _probe_agrees(evidence, evidence.embeddings, evidence.corpus_labels, rows)
 
     def of(self, before: slice | Mask, after: slice | Mask, corpus: slice | Mask) -> Agreement:
         """Shares over some rows of each."""
         return Agreement(
             before=_share(self._before[before]),
-            after=_share(self._after[after]),
+            after=None if self._after is None else _share(self._after[after]),
             corpus=None if self._corpus is None else _share(self._corpus[corpus]),
         )
 
@@ -39,17 +40,19 @@ def _agrees(rows: pd.DataFrame) -> Mask:
     return agrees
 
 
-def _probe_agrees(evidence: PoolEvidence, block_rows: int) -> Mask | None:
-    """Whether argmax_c ⟨w_c, φ⟩ + b_c is the label of each corpus row."""
+def _probe_agrees(
+    evidence: PoolEvidence, rows: RowBlocks, labels: Labels, block_rows: int
+) -> Mask | None:
+    """Whether argmax_c ⟨w_c, φ⟩ + b_c is the label of each row."""
     weights, biases = evidence.probe_weights, evidence.probe_biases
     if weights is None or biases is None:
         return None
     parts = map_blocks(
         lambda _, block: (block @ weights.T + biases).argmax(axis=1),
-        evidence.embeddings,
+        rows,
         block_rows,
     )
-    agrees: Mask = np.concatenate(list(parts)) == evidence.corpus_labels
+    agrees: Mask = np.concatenate([np.empty(0, np.int64), *parts]) == labels
     return agrees
 
 

@@ -16,9 +16,6 @@ from take.generator.sampling.tokens import Tokens
 class Decoder(Protocol):
     """Rows that began with one prompt and go on side by side."""
 
-    batch_matters: bool
-    """Whether a row's logits depend on how many rows it is batched with (by rounding)."""
-
     def begin(self, prompt: Sequence[int]) -> Float32:
         """Read a prompt, forgetting all before; the logits (1, V) of the token after it."""
         ...
@@ -49,9 +46,7 @@ def load_decoder(name: DecoderName, model: Any) -> Decoder:
 
 
 class TorchDecoder:
-    """fp32 in torch. Runs whatever transformers runs."""
-
-    batch_matters = True
+    """fp32 in torch. Runs whatever transformers runs; the size of a batch shows in its rounding."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

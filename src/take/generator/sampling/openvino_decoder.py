@@ -24,8 +24,6 @@ class OpenVinoDecoder:
     then shares the work out to its threads by whole rows.
     """
 
-    batch_matters = False
-
     def __init__(self, model: Any, *, int8: bool) -> None:
         import openvino
 

@@ -62,8 +62,9 @@ def write_rows(
     written: Tokens = np.empty((len(rows), 0), dtype=np.int64)
     texts: dict[int, Tokens] = {}
     finished: set[int] = set()
-    banned = np.array(sorted(template.special_ids - {template.end_id}), dtype=np.int64)
     logits = np.repeat(decoder.begin(template.prompt(label)), len(rows), axis=0)
+    banned = np.array(sorted(template.special_ids - {template.end_id}), dtype=np.int64)
+    banned = banned[banned < logits.shape[1]]  # Gemma's tokenizer has a token its head has not
     parents = np.zeros(len(rows), dtype=np.int64)
     for position in range(bounds.longest + 1):
         logits[:, banned] = -np.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 DecoderName = Literal["openvino_int8", "openvino", "torch"]
 
@@ -37,6 +37,14 @@ class SamplingSettings(BaseModel):
     length_quantiles: tuple[float, float] = Field(
         default=(0.005, 0.995), description="of the corpus's lengths in tokens: shortest, longest"
     )
+
+    @field_validator("length_quantiles")
+    @classmethod
+    def _are_quantiles(cls, bounds: tuple[float, float]) -> tuple[float, float]:
+        low, high = bounds
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"length_quantiles are {low} and {high}; 0 ≤ shortest < longest ≤ 1")
+        return bounds
 
     decoder: DecoderName = "openvino_int8"
     batch_rows: int = Field(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from take.artifacts.digests import code_digests, file_digest, value_digest
 from take.blocks import block_bounds
+from take.generator.finetuning.adapter import load_tuned
 from take.generator.language_models import LanguageModel
 from take.generator.sampling.decoders import Decoder, load_decoder
 from take.generator.sampling.rows import LengthBounds, write_rows
@@ -20,6 +22,7 @@ from take.generator.template import Template
 
 # What decides how many rows are wanted, not how a row is written.
 _NOT_OF_A_ROW = {"rows", "tries"}
+_DECIDING_PACKAGES = ("openvino", "peft", "torch", "transformers")
 
 
 class RowWriter:
@@ -113,6 +116,8 @@ def row_key(
             "prompts": [list(prompt) for prompt in prompts],
             "bounds": bounds,
             "settings": own,
-            "code": code_digests("take.generator.sampling.rows"),
+            "code": code_digests("take.generator.sampling.rows")
+            | code_digests(load_tuned.__module__),
+            "versions": [version(name) for name in _DECIDING_PACKAGES],
         }
     )

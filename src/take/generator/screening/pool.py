@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ class Offer:
 
     name: str
     row: TextRow
+    label: int = 0
     copy: Verdict | None = None
     """Whether it copies train or evaluation rows."""
     vectors: Float32 | None = None
@@ -55,12 +56,20 @@ class Pool:
         """Whether a kept row is equal to this one but for case, blanks and punctuation."""
         return row_key(row) in self._by_key
 
-    def settle(self, offers: Sequence[Offer]) -> Iterator[Verdict | None]:
-        """Why each row is dropped, or nothing if it is kept and counts for the rows after."""
-        for start, stop in block_bounds(len(offers), _BLOCK_ROWS):
-            yield from self._settle_block(offers[start:stop])
+    def settle(
+        self, offers: Sequence[Offer], room: Mapping[int, int] | None = None
+    ) -> Iterator[Verdict | None]:
+        """Why each row is dropped, or nothing if it is kept and counts for the rows after.
 
-    def _settle_block(self, offers: Sequence[Offer]) -> Iterator[Verdict | None]:
+        `room` is how many more rows of each class are wanted; left out, all are.
+        """
+        left = None if room is None else Counter(room)
+        for start, stop in block_bounds(len(offers), _BLOCK_ROWS):
+            yield from self._settle_block(offers[start:stop], left)
+
+    def _settle_block(
+        self, offers: Sequence[Offer], left: Counter[int] | None
+    ) -> Iterator[Verdict | None]:
         # Whether a row repeats another depends on whether that other was kept. So likeness is found
         # for the block at once, and used when a row's turn comes. Places count the pool first.
         hopeful = [offer for offer in offers if offer.copy is None]
@@ -80,8 +89,12 @@ class Pool:
                         ),
                         offer.contradiction,
                     )
+                if verdict is None and left is not None and not left[offer.label]:
+                    verdict = (Reason.SURPLUS, "its class has its share")
                 if verdict is None:
                     self._keep(offer)
+                    if left is not None:
+                        left[offer.label] -= 1
                 else:
                     dropped.add(place)
                 place += 1

@@ -30,7 +30,7 @@ class Reason(StrEnum):
     NEAR_DUPLICATE = "near_duplicate"
     LABEL_CONTRADICTED = "label_contradicted"
     SURPLUS = "surplus"
-    """Passed every check but was not needed; never given by the screen itself."""
+    """Passed every check when its class already had its share."""
 
 
 Verdict = tuple[Reason, str]

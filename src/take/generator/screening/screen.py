@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -86,9 +86,12 @@ class Screen:
         classes = reference.corpus.drop_duplicates("label")
         self._label_names = dict(zip(classes["label"], classes["label_name"], strict=True))
 
-    def judge(self, candidates: pd.DataFrame) -> pd.DataFrame:
+    def judge(
+        self, candidates: pd.DataFrame, room: Mapping[int, int] | None = None
+    ) -> pd.DataFrame:
         """Reason ("" if kept), detail, probe_label and probe_confidence of each candidate.
 
+        `room` is how many more rows of each class are wanted; what passes beyond it is surplus.
         The probe's columns are filled for rows that came as far as being embedded.
         """
         needed = (*_CANDIDATE_COLUMNS, *self._columns)
@@ -108,10 +111,11 @@ class Screen:
             for label, index in zip(labels, candidates["index"], strict=True)
         ]
         offers = self._examined(
-            [Offer(names[i], rows[i]) for i in passed], [labels[i] for i in passed]
+            [Offer(names[i], rows[i], labels[i]) for i in passed], [labels[i] for i in passed]
         )
         seen_by_probe: dict[int, Float64] = {}
-        for i, offer, verdict in zip(passed, offers, self._pool.settle(offers), strict=True):
+        settled = self._pool.settle(offers, room)
+        for i, offer, verdict in zip(passed, offers, settled, strict=True):
             verdicts[i] = verdict
             # A row that repeats one of this very call was embedded; of an earlier call, it was not.
             is_duplicate = verdict is not None and verdict[0] is Reason.DUPLICATE

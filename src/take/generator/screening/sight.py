@@ -11,8 +11,8 @@ from take.generator.screening.loops import LoopBounds
 from take.generator.screening.reasons import Reason, Verdict
 from take.generator.screening.settings import ScreeningSettings
 
-_SAMPLE_TEXTS = 20_000
-"""Texts that the learned bounds are read off: enough for a quantile of 1 in 1,000."""
+_SAMPLE_ROWS = 20_000
+"""Rows that the learned bounds are read off: enough for a quantile of 1 in 1,000."""
 
 
 class SightChecks:
@@ -25,8 +25,8 @@ class SightChecks:
         token_bounds: tuple[int, int],
         settings: ScreeningSettings,
     ) -> None:
-        texts = [text for row in rows for text in row]
-        sample = texts[:: -(-len(texts) // _SAMPLE_TEXTS)]
+        # Whole rows: of a pair's two texts both are to be known.
+        sample = [text for row in rows[:: -(-len(rows) // _SAMPLE_ROWS)] for text in row]
         self._loops = LoopBounds.learn(sample, settings)
         self._language = CorpusLanguage.learn(rows, sample, settings)
         self._markers = {_folded(marker): marker for marker in markers}
@@ -35,7 +35,7 @@ class SightChecks:
     def verdict(self, row: TextRow, finished: bool, tokens: int) -> Verdict | None:
         """Why the row is dropped, or nothing."""
         if not finished:
-            return Reason.PARSE_FAILURE, "no end within the length limit"
+            return Reason.TOO_LONG, f"no end within {self._token_bounds[1]} tokens"
         # Pandas has many ways of writing "no text"; a string is none of them.
         if not all(isinstance(text, str) for text in row):
             return Reason.PARSE_FAILURE, "not in the template's form"

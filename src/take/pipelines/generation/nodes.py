@@ -16,7 +16,7 @@ from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
 from take.generator.figures import generation_figure
-from take.generator.finetuning.adapter import load_tuned
+from take.generator.finetuning.adapter import load_tuned, public_name
 from take.generator.finetuning.examples import choose_rows
 from take.generator.finetuning.report import FineTuningReport
 from take.generator.finetuning.settings import FineTuningSettings
@@ -117,9 +117,15 @@ def generated_rows(
     screening: ScreeningSettings,
 ) -> GeneratedRows:
     """Rows of every class, generated and screened until each class has its share."""
+    names, sizes = class_names(corpus), class_sizes(corpus)
+    if sampling.rows < len(names):
+        raise InputError(
+            f"a pool of {sampling.rows} rows is too small for {len(names)} classes",
+            where="generation.sampling.rows",
+            remedy=f"ask for at least {len(names)} rows",
+        )
     template = _template(language_model, corpus, fine_tuning)
     bounds = LengthBounds.of(corpus_lengths(corpus, template), sampling.length_quantiles)
-    names = class_names(corpus)
     prompts = [template.prompt(label) for label in range(len(names))]
     key = row_key(language_model, adapter, prompts, bounds, sampling)
     writer = RowWriter(
@@ -143,11 +149,11 @@ def generated_rows(
         ),
         screening,
     )
-    shares = Budget.parse(sampling.rows).split(class_sizes(corpus))
+    shares = Budget.parse(sampling.rows).split(sizes)
     samples = fill_pool(writer.read, screen.judge, shares, names, sampling.tries)
     rate = writer.tokens / writer.seconds if writer.seconds else 0.0
     report = SamplingReport(
-        language_model=language_model.title,
+        language_model=public_name(language_model),
         decoder=sampling.decoder,
         rows_generated=len(samples),
         rows_kept=int((samples["reason"] == "").sum()),
