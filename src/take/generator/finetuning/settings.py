@@ -64,7 +64,7 @@ class FineTuningSettings(BaseModel):
     lora_dropout: float = Field(default=0.0, ge=0, lt=1)
 
     token_budget: int = Field(
-        default=60_000,
+        default=40_000,
         ge=1,
         le=10**12,
         description="tokens of prompts and texts to train on, all epochs together; a large corpus "
