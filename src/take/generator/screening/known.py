@@ -22,15 +22,6 @@ Details = list[str | None]
 _BETWEEN_TEXTS = "\x1f"
 
 
-def text_columns(rows: pd.DataFrame) -> list[str]:
-    """The columns that hold texts.
-
-    >>> text_columns(pd.DataFrame(columns=["id", "text_a", "text_b", "label"]))
-    ['text_a', 'text_b']
-    """
-    return ["text"] if "text" in rows.columns else ["text_a", "text_b"]
-
-
 def text_rows(rows: pd.DataFrame, columns: Sequence[str]) -> list[TextRow]:
     """The texts of each row."""
     return list(zip(*(rows[column].tolist() for column in columns), strict=True))

@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.blocks import Float32
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import task_of
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.generator.screening.known import (
@@ -18,7 +20,6 @@ from take.generator.screening.known import (
     KnownRows,
     TextRow,
     as_columns,
-    text_columns,
     text_rows,
 )
 from take.generator.screening.pool import Offer, Pool
@@ -75,7 +76,7 @@ class Screen:
     def __init__(self, reference: Reference, settings: ScreeningSettings) -> None:
         self._reference = reference
         self._settings = settings
-        self._columns = text_columns(reference.corpus)
+        self._columns = TEXT_COLUMNS[task_of(reference.corpus)]
         self._train = KnownRows("train", reference.corpus, self._columns, settings)
         bounds = (reference.min_tokens, reference.max_tokens)
         self._sight = SightChecks(self._train.rows, reference.markers, bounds, settings)
