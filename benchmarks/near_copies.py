@@ -71,7 +71,7 @@ def main() -> None:
     screen = Screen(
         Reference(
             corpus=known,
-            evaluation_split=corpus.head(0),
+            evaluation_split=known.head(1),  # a screen needs some; this one is known anyway
             embeddings=Embeddings(features.strings, features.rows[~held_out]),
             encoder=Encoder(EncoderSettings(), DATA / "04_feature/embedding_cache"),
             probe_weights=np.zeros((2, features.shape[1]), dtype=np.float32),
