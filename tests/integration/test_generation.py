@@ -89,6 +89,7 @@ def test_every_generated_row_is_in_the_pool_or_in_the_ledger(films: Project) -> 
     assert metrics["ledger_report.totals.generated"] == len(samples)
     assert metrics["pool_quality.rows"] == len(pool)
     assert metrics["fine_tuning_report.held_out_loss.loss"] > 0
+    assert "0 problems" in films.kedro("verify")
     stored = [films.path / "mlflow.db", *(films.path / "mlartifacts").rglob("*.*")]
     for text in pool["text"]:
         assert all(text.encode() not in path.read_bytes() for path in stored if path.is_file())

@@ -74,6 +74,7 @@ def fine_tune(
     write_record(folder)
     finished_text = _Finished(key=key, report=report).model_dump_json(indent=1)
     write_text_atomically(work_folder / _REPORT, finished_text)
+    write_record(work_folder / _REPORT)
     checkpoints.clear()
     return FineTuned(folder, report)
 
@@ -105,7 +106,7 @@ def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
         finished = _Finished.model_validate_json((work_folder / _REPORT).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
-    if finished.key != key or damage(work_folder / _ADAPTER):
+    if finished.key != key or any(damage(work_folder / part) for part in (_REPORT, _ADAPTER)):
         return None
     return finished.report
 
