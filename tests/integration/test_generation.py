@@ -123,6 +123,10 @@ def test_hostile_rows_change_neither_labels_nor_format(films: Project) -> None:
     films.write("data/01_raw/films.csv", "\n".join(lines) + "\n")
     films.kedro(*RUN)
     pool = pd.read_parquet(films.newest("pool.parquet"))
+    corpus = pd.read_parquet(films.newest("corpus.parquet"))
+    used = pd.read_parquet(films.newest("generator_rows.parquet"))
+    hostile = corpus.loc[corpus["text"].str.contains("number"), "id"]
+    assert hostile.isin(used.loc[used["role"] == "trained", "id"]).sum() > 20  # they were learned
     assert set(pool["label_name"]) == {"bad", "good"}
     assert pool["label"].value_counts().max() == 12
     assert not pool["text"].str.contains("</s>|<s>|\n", regex=True).any()

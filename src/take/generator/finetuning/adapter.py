@@ -16,6 +16,7 @@ from typing import Any
 from take.errors import InputError
 from take.generator.finetuning.settings import FineTuningSettings
 from take.generator.language_models import LanguageModel
+from take.model_files import hush_transformers
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 BASE_MODEL = "base_model.json"
@@ -95,9 +96,8 @@ def load_tuned(language_model: LanguageModel, folder: Path) -> Any:
         )
     import torch
     from transformers import AutoModelForCausalLM
-    from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()
+    hush_transformers()
     model: Any = AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
     )
