@@ -1,0 +1,1 @@
+"""`exam`: rows chosen by what learners taught with them get right on other rows (METHOD §3)."""
