@@ -1,0 +1,1 @@
+"""Choosing K candidates that stand for a weighted corpus: one selector a file (METHOD §3)."""

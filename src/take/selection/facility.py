@@ -1,0 +1,277 @@
+"""κ-weighted facility location: lazy greedy, then swaps until none helps (METHOD §3).
+
+Maximising Σ_n w_n max_{c∈S} s_nc with s_nc = B − C_nc ≥ 0, B a bound on all costs, is minimising
+
+    cost(S) = Σ_n w_n min_{c∈S} C_nc,
+
+the transport cost of Eq. 3 from P^w to S where the target marginal is free. Σ w max s is monotone
+and submodular, so that greedy reaches 1 − 1/e of the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from take.blocks import Float32
+from take.selection.problem import ClassProblem, Float64, Indices, Selected
+from take.selection.settings import SelectionSettings
+from take.transport.columns import CostColumns
+from take.transport.costs import squared_norms
+
+LEADERS = 64  # candidates that are looked at, and columns computed, together
+LEAST_GAIN = 1e-7  # relative fall of the cost that counts as one; fp32 resolves no less
+
+
+@dataclass(frozen=True)
+class GreedyPath:
+    """Candidates in the order greedy takes them; the first K are its answer for every K."""
+
+    rows: Indices  # (K,)
+    costs: Float64  # (K,) cost of the first 1, 2, … rows: the budget curve
+    computed_gains: int  # how often a candidate was looked at after the second step
+
+
+def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
+    """Greedy facility location, refined by swaps unless `settings.refine` is off.
+
+    Without refinement nested in K. With it, the refined set in greedy order.
+    """
+    columns = CostColumns(problem.corpus, problem.pool, settings.memory_bytes, settings.block_rows)
+    path = greedy_path(columns, problem.weights, problem.budget)
+    rows, cost = path.rows, float(path.costs[-1])
+    diagnostics = {"greedy_cost": cost, "computed_gains": float(path.computed_gains)}
+    if settings.refine:
+        search = SwapSearch(columns, problem.weights, rows)
+        search.run()
+        rows, cost = search.in_greedy_order(), search.cost
+        diagnostics |= {"swaps": float(search.swaps), "sweeps": float(search.sweeps)}
+    return Selected(rows, {"cost": cost, **diagnostics})
+
+
+def greedy_path(columns: CostColumns, weights: Float64, budget: int) -> GreedyPath:
+    """Argmax of the gain Σ_n w_n max(D_n − C_nc, 0), again and again, D_n = min_{c∈S} C_nc.
+
+    The first gains need no N × M product: Σ_n w_n C_nc = E‖x‖² + ‖y_c‖² − 2⟨E x, y_c⟩ under P^w.
+    The second take one pass over C; from there on it is lazy.
+
+    >>> from take.blocks import ArrayBlocks
+    >>> points = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
+    >>> columns = CostColumns(ArrayBlocks(points), points, memory_bytes=2**20)
+    >>> path = greedy_path(columns, np.array([0.4, 0.4, 0.2]), budget=3)
+    >>> path.rows.tolist(), path.costs.round(6).tolist()
+    ([1, 2, 0], [0.32, 0.16, 0.0])
+    """
+    first = int(np.argmin(_mean_costs(columns, weights)))
+    rows, costs = [first], [float(weights @ columns.column(first))]
+    if budget == 1:
+        return GreedyPath(np.array(rows), np.array(costs), 0)
+    gains = _LazyGains(columns, weights, first)
+    while len(rows) < budget:
+        rows.append(gains.take_best())
+        costs.append(float(weights @ gains.nearest))
+    return GreedyPath(np.array(rows), np.array(costs), gains.computed)
+
+
+class _LazyGains:
+    """Gains of all candidates, each as of the step it was last looked at.
+
+    S only grows, so that no gain ever rises: an old one is an upper bound, and only candidates
+    whose bound still leads are looked at again. A gain falls only where D_n fell: from b to a it
+    loses w_n min(max(b − C_nc, 0), b − a). Step k changes about N/k rows, so that a candidate seen
+    lately is brought up to date from a few entries of its column.
+    """
+
+    def __init__(self, columns: CostColumns, weights: Float64, first: int) -> None:
+        self._columns, self._w32 = columns, weights.astype(np.float32)
+        self.nearest = columns.column(first).copy()
+        self._bounds = np.zeros(columns.n_candidates)
+        for part, block in columns.row_blocks(np.arange(columns.n_rows)):
+            np.subtract(self.nearest[part, None], block, out=block)
+            self._bounds += self._w32[part] @ np.maximum(block, 0, out=block)
+        self._bounds[first] = -np.inf
+        self._as_of = np.zeros(columns.n_candidates, dtype=np.int64)
+        self._changes: list[tuple[Indices, Float32]] = []  # by step: rows, and D_n before it
+        self._changed_at = np.zeros(columns.n_rows, dtype=np.int64)
+        self.computed = 0
+
+    def take_best(self) -> int:
+        """Add the candidate of largest gain (of equals, the first) to S."""
+        step, batch = len(self._changes), LEADERS
+        while self._as_of[best := int(self._bounds.argmax())] < step:
+            leaders = np.argsort(-self._bounds, kind="stable")[:batch]
+            # What leads a candidate that is up to date may win; what comes after it cannot.
+            current = np.flatnonzero(self._as_of[leaders] == step)
+            self._refresh(leaders[: current[0]] if len(current) else leaders)
+            batch *= 2
+        column = self._columns.column(best)
+        closer = np.flatnonzero(column < self.nearest)
+        self._changes.append((closer, self.nearest[closer]))
+        self._changed_at[closer] = step + 1
+        self.nearest[closer] = column[closer]
+        self._bounds[best] = -np.inf
+        return best
+
+    def _refresh(self, candidates: Indices) -> None:
+        candidates = candidates[np.isfinite(self._bounds[candidates])]
+        ages = self._as_of[candidates]
+        before, step = self.nearest.copy(), len(self._changes)
+        for age in np.unique(ages)[::-1]:
+            while step > age:  # back to D_n as it was at that age
+                step -= 1
+                rows, values = self._changes[step]
+                before[rows] = values
+            changed = np.flatnonzero(self._changed_at > age)
+            self._bring_up_to_date(candidates[ages == age], changed, before[changed])
+        self._as_of[candidates] = len(self._changes)
+        self.computed += len(candidates)
+
+    def _bring_up_to_date(self, group: Indices, changed: Indices, before: Float32) -> None:
+        """Gains of candidates of one age, from the rows that changed since, or from all."""
+        anew = 2 * len(changed) > self._columns.n_rows  # contiguous rows are quicker to read
+        w32, after = self._w32[changed], self.nearest[changed]
+        fallen = before - after
+        for number, candidate in enumerate(group):
+            column = self._columns.column(int(candidate), group[number : number + LEADERS])
+            if anew:
+                saved = np.maximum(np.subtract(self.nearest, column), 0)
+                self._bounds[candidate] = float(saved @ self._w32)
+            else:
+                lost = np.clip(before - column[changed], 0, fallen)
+                gain = self._bounds[candidate] - float(lost @ w32)
+                self._bounds[candidate] = max(gain, 0.0)  # below is rounding
+
+
+def _mean_costs(columns: CostColumns, weights: Float64) -> Float64:
+    mean, square = np.zeros(columns.pool.shape[1]), 0.0
+    for start in range(0, columns.n_rows, columns.block_rows):
+        rows = columns.corpus.read(start, min(start + columns.block_rows, columns.n_rows))
+        w = weights[start : start + len(rows)]
+        mean += w @ rows
+        square += float(w @ squared_norms(rows))
+    costs: Float64 = square + columns.pool_norms - 2 * (columns.pool @ mean)
+    return costs
+
+
+class SwapSearch:
+    """Local search: exchange a chosen candidate for another while cost(S) falls.
+
+    With d1 ≤ d2 the costs of the nearest and second-nearest of S, and a(n) the nearest, taking b in
+    and a out changes the cost by (FastPAM, Schubert & Rousseeuw 2019)
+
+        Δ(a, b) = Σ_n w_n min(C_nb − d1_n, 0)
+                + Σ_{n: a(n)=a} w_n [min(C_nb, d2_n) − min(C_nb, d1_n)],
+
+    so that one pass over C gives all K × M exchanges. The promising b are then tried one by one
+    against the set as it is by then, each from its own column; a pass that finds none ends it.
+    """
+
+    def __init__(self, columns: CostColumns, weights: Float64, rows: Indices) -> None:
+        self._columns, self._weights = columns, weights
+        self._w32 = weights.astype(np.float32)
+        self.rows = rows.copy()
+        self.swaps = self.sweeps = 0
+        n_rows = columns.n_rows
+        self._first, self._second = (np.full(n_rows, -1) for _ in range(2))  # positions in S
+        self._d1, self._d2 = (np.full(n_rows, np.inf, dtype=np.float32) for _ in range(2))
+        self._rank(np.arange(n_rows))
+        self.cost = float(weights @ self._d1)
+
+    def run(self) -> None:
+        """Swap until a whole pass finds no swap that lowers the cost."""
+        improved = len(self.rows) < self._columns.n_candidates
+        while improved:
+            improved = False
+            self.sweeps += 1
+            change = self._all_changes().min(axis=0)
+            change[self.rows] = np.inf
+            order = np.argsort(change, kind="stable")
+            promising = order[change[order] < -self._least]
+            for first in range(0, len(promising), LEADERS):
+                batch = promising[first : first + LEADERS]
+                for candidate in batch:
+                    column = self._columns.column(int(candidate), batch)
+                    improved |= self._try(int(candidate), column)
+
+    def in_greedy_order(self) -> Indices:
+        """The chosen, each next one the one that lowers the cost most: good prefixes."""
+        sub = CostColumns(
+            self._columns.corpus,
+            self._columns.pool[self.rows],
+            memory_bytes=4 * self._columns.n_rows * min(64, len(self.rows)),
+            block_rows=self._columns.block_rows,
+        )
+        return self.rows[greedy_path(sub, self._weights, len(self.rows)).rows]
+
+    @property
+    def _least(self) -> float:
+        return LEAST_GAIN * max(self.cost, 1e-6)
+
+    def _all_changes(self) -> Float64:
+        """Δ(a, b) for all, (K, M); what is chosen already counts as a candidate like any other."""
+        from scipy.sparse import csr_array
+
+        K = len(self.rows)
+        shared = np.zeros(self._columns.n_candidates)
+        removed = np.zeros((K, self._columns.n_candidates))
+        for part, block in self._columns.row_blocks(np.arange(self._columns.n_rows)):
+            w, d1, d2 = self._w32[part], self._d1[part, None], self._d2[part, None]
+            kept = np.minimum(block, d1)
+            shared += w @ kept - float(w @ d1[:, 0])
+            lost = np.minimum(block, d2, out=block)
+            np.subtract(lost, kept, out=lost)
+            # One row of S × rows of the block with a weight each: sums by nearest.
+            columns = np.arange(len(block))
+            members = csr_array((w, (self._first[part], columns)), shape=(K, len(block)))
+            removed += members @ lost
+        return shared + removed
+
+    def _try(self, candidate: int, column: Float32) -> bool:
+        """Take the candidate in for whichever chosen one it replaces best, if that helps."""
+        kept = np.minimum(column, self._d1)
+        lost = np.minimum(column, self._d2) - kept
+        removed = np.bincount(self._first, weights=lost * self._weights, minlength=len(self.rows))
+        change = removed + float(self._weights @ (kept.astype(np.float64) - self._d1))
+        position = int(change.argmin())
+        if not change[position] < -self._least:
+            return False
+        self._exchange(position, candidate, column)
+        return True
+
+    def _exchange(self, position: int, candidate: int, column: Float32) -> None:
+        self.rows[position] = candidate
+        self.swaps += 1
+        touched = (self._first == position) | (self._second == position)
+        closest = ~touched & (column < self._d1)
+        self._d2[closest], self._second[closest] = self._d1[closest], self._first[closest]
+        self._d1[closest], self._first[closest] = column[closest], position
+        between = ~touched & ~closest & (column < self._d2)
+        self._d2[between], self._second[between] = column[between], position
+        self._rank(np.flatnonzero(touched))
+        self.cost = float(self._weights @ self._d1)
+
+    def _rank(self, index: Indices) -> None:
+        """Nearest and second-nearest of S for these corpus rows, from scratch."""
+        if len(self.rows) == 1:
+            costs = self._columns.column(int(self.rows[0]))
+            self._first[index], self._d1[index] = 0, costs[index]
+            return  # there is no second: d2 stays infinite
+        pool = self._columns.pool[self.rows]
+        norms = squared_norms(pool)
+        height = self._columns.block_rows
+        for start in range(0, self._columns.n_rows, height):
+            low, high = np.searchsorted(index, [start, start + height])
+            if low == high:
+                continue
+            stop = min(start + height, self._columns.n_rows)
+            here = index[low:high]
+            rows = self._columns.corpus.read(start, stop)[here - start]
+            costs = rows @ pool.T * np.float32(-2) + squared_norms(rows)[:, None] + norms
+            np.maximum(costs, 0, out=costs)
+            two = np.argpartition(costs, 1, axis=1)[:, :2]
+            values = np.take_along_axis(costs, two, axis=1)
+            flip = (values[:, 0] > values[:, 1]).astype(np.int64)
+            each = np.arange(len(here))
+            self._first[here], self._second[here] = two[each, flip], two[each, 1 - flip]
+            self._d1[here], self._d2[here] = values[each, flip], values[each, 1 - flip]

@@ -1,0 +1,56 @@
+"""Everything a user may set about selection, with bounds; validated before anything is computed."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class SelectionSettings(BaseModel):
+    """Parameters of the selectors (METHOD §3).
+
+    >>> SelectionSettings(epsilon=0.1).epsilon
+    0.1
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    selector: str = Field(default="facility", description="name of a selector in the registry")
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    block_rows: int = Field(
+        default=2048, ge=1, le=1_000_000, description="corpus rows worked on at a time"
+    )
+    memory_megabytes: int = Field(
+        default=1024, ge=16, description="cap on what a selector keeps to save work; never needed"
+    )
+
+    epsilon: float = Field(default=0.05, gt=0, le=10, description="ε of Eq. 11")
+    iterations: int = Field(
+        default=200, ge=1, le=100_000, description="Sinkhorn iterations of `received_mass`"
+    )
+    tolerance: float = Field(
+        default=1e-5, gt=0, lt=1, description="largest Σ_c |Σ_n γ_nc − ν_c| of a converged plan"
+    )
+
+    refine: bool = Field(default=True, description="`facility`: swap until no swap lowers the cost")
+    swap_rows: int = Field(
+        default=4096, ge=1, le=1_000_000, description="`swap`: corpus rows drawn by weight"
+    )
+    swap_patience: int = Field(
+        default=50, ge=1, description="`swap`: solves without a gain before it stops"
+    )
+    kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
+
+    @property
+    def memory_bytes(self) -> int:
+        """The cap in bytes."""
+        return self.memory_megabytes * 2**20
+
+    @field_validator("selector")
+    @classmethod
+    def _selector_is_registered(cls, name: str) -> str:
+        # Imported here because the selectors themselves read these settings.
+        from take.selection.registry import SELECTORS
+
+        if name not in SELECTORS:
+            raise ValueError(f"selector is {name!r}; registered are {', '.join(SELECTORS)}")
+        return name

@@ -1,0 +1,151 @@
+"""Local search over K-subsets under the entropic transport cost with uniform target 1/K.
+
+The value of Eq. 11 from P^w to a set S, ν = 1/K, is a maximum over potentials (f, g). Keep the
+optimal f and g of S, put b in the place of a, and give b the potential that fills its column,
+
+    g_b = −ε log Σ_n w_n e^{(f_n − C_nb)/ε}.
+
+These potentials are feasible for S − a + b and all its columns have mass 1/K, so by weak duality
+
+    value(S − a + b) ≥ value(S) + (g_b − g_a) / K.
+
+One product gives g_b for the whole pool: it ranks all K (M − K) exchanges, and proves those with
+g_b ≥ g_a useless without solving them. The others are solved from where the last solution stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from take.blocks import ArrayBlocks, Float32
+from take.selection.facility import greedy_path
+from take.selection.problem import ClassProblem, Float64, Indices, Selected
+from take.selection.settings import SelectionSettings
+from take.transport.columns import CostColumns
+from take.transport.costs import squared_distances
+from take.transport.exact import draw_by_weight, read_rows
+from take.transport.sinkhorn import EntropicPlan, SinkhornOptions, entropic_plan
+
+LEAST_GAIN = 1e-6  # relative fall of the value that counts as one
+POTENTIAL_ROWS = 1024
+
+
+def swap(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
+    """From the greedy facility set, exchange while the entropic value falls.
+
+    A large corpus is represented by `swap_rows` rows drawn by weight. The search ends when no
+    exchange can help (`proven` is 1), or when `swap_patience` solves in a row did not.
+    """
+    chosen, weights = draw_by_weight(problem.weights, settings.swap_rows, seed)
+    rows = read_rows(problem.corpus, chosen)
+    search = EntropicSwaps(rows, weights, problem.pool, settings)
+    columns = CostColumns(ArrayBlocks(rows), problem.pool, settings.memory_bytes)
+    search.start(greedy_path(columns, weights, problem.budget).rows)
+    started = search.plan.value
+    search.run()
+    diagnostics = {
+        "entropic_value_before": started,
+        "entropic_value": search.plan.value,
+        "swaps": float(search.swaps),
+        "solves": float(search.solves),
+        "proven": float(search.proven),
+        "sampled_rows": float(len(rows)),
+    }
+    return Selected(search.chosen, diagnostics)
+
+
+class EntropicSwaps:
+    """A chosen set, its plan, and exchanges that lower the plan's value."""
+
+    plan: EntropicPlan
+    chosen: Indices
+
+    def __init__(
+        self, rows: Float32, weights: Float64, pool: Float32, settings: SelectionSettings
+    ) -> None:
+        self._rows, self._weights, self._pool = rows, weights, pool
+        self._epsilon, self._patience = settings.epsilon, settings.swap_patience
+        self._options = SinkhornOptions(
+            tolerance=settings.tolerance, memory_bytes=settings.memory_bytes
+        )
+        self.swaps = self.solves = 0
+        self.proven = False
+
+    def start(self, chosen: Indices) -> None:
+        """Begin from this set."""
+        self.chosen = chosen.copy()
+        self.plan = self._solved(chosen, None)
+
+    def run(self) -> None:
+        """Exchange until nothing helps or patience ends."""
+        failures = 0
+        while failures < self._patience:
+            found, failures = self._next(failures)
+            if not found:
+                return
+
+    def _next(self, failures: int) -> tuple[bool, int]:
+        """Make the first exchange that helps; else say whether none can."""
+        potentials = self._pool_potentials()
+        least = LEAST_GAIN * max(abs(self.plan.value), 1e-6)
+        for position, candidate, bound in self._exchanges(potentials):
+            if bound >= -least:
+                self.proven = True
+                return False, failures
+            trial = self.chosen.copy()
+            trial[position] = candidate
+            theta = self.plan.theta.copy()
+            theta[position] = potentials[candidate] / self._epsilon - np.log(len(trial))
+            plan = self._solved(trial, theta)
+            if plan.value < self.plan.value - least:
+                self.chosen, self.plan = trial, plan
+                self.swaps += 1
+                return True, 0
+            failures += 1
+            if failures >= self._patience:
+                return False, failures
+        self.proven = True
+        return False, failures
+
+    def _exchanges(self, potentials: Float64) -> Iterator[tuple[int, int, float]]:
+        """(position in S, candidate, lower bound of the change), most promising first."""
+        K, n_best = len(self.chosen), self._patience
+        inside = potentials[self.chosen]
+        outside = np.setdiff1d(np.arange(len(potentials)), self.chosen)
+        # The best p pairs are among the p best of either side.
+        out = np.argsort(-inside, kind="stable")[:n_best]
+        into = outside[np.argsort(potentials[outside], kind="stable")[:n_best]]
+        bounds = (potentials[into][None, :] - inside[out][:, None]) / K
+        for flat in np.argsort(bounds, axis=None, kind="stable"):
+            i, j = divmod(int(flat), len(into))
+            yield int(out[i]), int(into[j]), float(bounds[i, j])
+
+    def _pool_potentials(self) -> Float64:
+        """g_b of every candidate at the present f; for the chosen ones it is their own g."""
+        f, epsilon = self.plan.f, self._epsilon
+        potentials = np.empty(len(self._pool))
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self._weights)
+        for start in range(0, len(self._pool), POTENTIAL_ROWS):
+            part = self._pool[start : start + POTENTIAL_ROWS]
+            exponents = (log_weights + f / epsilon)[:, None] - squared_distances(
+                self._rows, part
+            ) / epsilon
+            largest = exponents.max(axis=0)
+            sums = np.exp(exponents - largest).sum(axis=0)
+            potentials[start : start + len(part)] = -epsilon * (largest + np.log(sums))
+        potentials[self.chosen] = self.plan.g
+        return potentials
+
+    def _solved(self, chosen: Indices, theta: Float64 | None) -> EntropicPlan:
+        self.solves += 1
+        return entropic_plan(
+            ArrayBlocks(self._rows),
+            self._weights,
+            self._pool[chosen],
+            epsilon=self._epsilon,
+            start=theta,
+            options=self._options,
+        )

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from take.selection.facility import SwapSearch, facility, greedy_path
+from take.selection.random import random
+from take.selection.settings import SelectionSettings
+from take.transport.columns import CostColumns
+from tests.selection.conftest import best_free_cost, costs_of, free_cost, make_problem
+
+GREEDY = SelectionSettings(refine=False, block_rows=64)
+REFINED = SelectionSettings(block_rows=64)
+LARGEST_COST = 4.0  # of unit vectors: s = 4 − C ≥ 0
+
+
+def plain_greedy(problem):
+    """The definition, in fp64 on the dense matrix."""
+    costs, nearest, rows = costs_of(problem), np.full(problem.corpus.shape[0], 4.0), []
+    for _ in range(problem.budget):
+        gains = problem.weights @ np.maximum(nearest[:, None] - costs, 0)
+        gains[rows] = -1
+        rows.append(int(gains.argmax()))
+        nearest = np.minimum(nearest, costs[:, rows[-1]])
+    return rows
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), budget=st.integers(1, 4))
+def test_greedy_reaches_its_guarantee_against_brute_force(seed, budget):
+    problem = make_problem(30, 9, budget, 4, seed)
+    chosen = facility(problem, GREEDY, 0)
+    best = LARGEST_COST - best_free_cost(problem)
+    assert LARGEST_COST - free_cost(problem, chosen.rows) >= (1 - 1 / np.e) * best - 1e-6
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), budget=st.integers(1, 25))
+def test_lazy_greedy_is_plain_greedy(seed, budget):
+    problem = make_problem(90, 25, budget, 6, seed)
+    chosen, expected = facility(problem, GREEDY, 0).rows, plain_greedy(problem)
+    # By cost, prefix by prefix: rounding may settle a tie the other way.
+    for count in range(1, budget + 1):
+        cost = free_cost(problem, np.array(expected[:count]))
+        assert free_cost(problem, chosen[:count]) == pytest.approx(cost, rel=1e-5, abs=1e-6)
+
+
+def test_lazy_greedy_looks_at_few_candidates():
+    problem = make_problem(800, 400, 30, 16)
+    found = facility(problem, GREEDY, 0)
+    np.testing.assert_array_equal(found.rows, plain_greedy(problem))
+    assert found.diagnostics["computed_gains"] < 0.5 * 400 * 28
+
+
+def test_greedy_is_nested_and_its_costs_are_the_budget_curve(problem):
+    columns = CostColumns(problem.corpus, problem.pool, 2**20)
+    path = greedy_path(columns, problem.weights, 20)
+    for budget in (1, 2, 7, 20):
+        chosen = facility(replace(problem, budget=budget), GREEDY, 0).rows
+        np.testing.assert_array_equal(chosen, path.rows[:budget])
+        assert path.costs[budget - 1] == pytest.approx(free_cost(problem, chosen), rel=1e-5)
+    assert (np.diff(path.costs) <= 0).all()
+
+
+@pytest.mark.parametrize("memory", [0, 4 * 400, 4 * 400 * 12, 2**24])
+def test_memory_changes_nothing(problem, memory):
+    columns = CostColumns(problem.corpus, problem.pool, memory, block_rows=50)
+    path = greedy_path(columns, problem.weights, 8)
+    np.testing.assert_array_equal(path.rows, plain_greedy(problem))
+    search = SwapSearch(columns, problem.weights, path.rows)
+    search.run()
+    np.testing.assert_array_equal(search.in_greedy_order(), facility(problem, REFINED, 0).rows)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), budget=st.integers(1, 6))
+def test_no_swap_lowers_the_cost_of_a_refined_set(seed, budget):
+    problem = make_problem(60, 14, budget, 5, seed)
+    found = facility(problem, REFINED, 0)
+    costs, cost = costs_of(problem), found.diagnostics["cost"]
+    assert cost == pytest.approx(free_cost(problem, found.rows), rel=1e-5, abs=1e-7)
+    assert cost <= found.diagnostics["greedy_cost"] * (1 + 1e-6)
+    for position in range(budget):
+        for candidate in set(range(14)) - set(found.rows.tolist()):
+            other = found.rows.copy()
+            other[position] = candidate
+            swapped = float(problem.weights @ costs[:, other].min(axis=1))
+            assert swapped >= cost * (1 - 1e-5)
+
+
+def test_refinement_repairs_a_bad_start(problem):
+    columns = CostColumns(problem.corpus, problem.pool, 2**20, block_rows=64)
+    start = random(problem, REFINED, 1).rows
+    search = SwapSearch(columns, problem.weights, start)
+    before = search.cost
+    search.run()
+    assert search.swaps > 0
+    assert search.cost < before
+    assert search.cost == pytest.approx(free_cost(problem, search.rows), rel=1e-5)
+    greedy = facility(problem, GREEDY, 0).diagnostics["cost"]
+    assert search.cost < 1.05 * greedy
+
+
+def test_a_whole_pass_gives_the_change_of_every_swap(problem):
+    columns = CostColumns(problem.corpus, problem.pool, 2**20, block_rows=64)
+    rows = random(problem, REFINED, 2).rows
+    changes = SwapSearch(columns, problem.weights, rows)._all_changes()
+    costs = costs_of(problem)
+    for position, candidate in [(0, 3), (4, 17), (7, 59)]:
+        other = rows.copy()
+        other[position] = candidate
+        expected = problem.weights @ (costs[:, other].min(axis=1) - costs[:, rows].min(axis=1))
+        assert changes[position, candidate] == pytest.approx(expected, abs=1e-6)
+
+
+def test_twins_are_chosen_once():
+    part = make_problem(200, 10, 2, seed=1)
+    first = int(facility(replace(part, budget=1), GREEDY, 0).rows[0])
+    twins = replace(part, pool=np.vstack([part.pool, part.pool[first : first + 1]]))
+    assert {first, 10} - set(facility(twins, GREEDY, 0).rows.tolist())
