@@ -122,3 +122,15 @@ def test_twins_are_chosen_once():
     first = int(facility(replace(part, budget=1), GREEDY, 0).rows[0])
     twins = replace(part, pool=np.vstack([part.pool, part.pool[first : first + 1]]))
     assert {first, 10} - set(facility(twins, GREEDY, 0).rows.tolist())
+
+
+def test_a_selection_keeps_to_its_memory():
+    """20,000 × 1,000 costs take 80 MB; the cap is 16 MB, and twice that with all that is small."""
+    import tracemalloc
+
+    problem = make_problem(20_000, 1_000, 10, 8)
+    tracemalloc.start()
+    facility(problem, SelectionSettings(memory_megabytes=16, refine=True, block_rows=1024), 0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 32e6

@@ -15,7 +15,7 @@ SELECTORS: dict[str, str] = {
     "semi_relaxed": "take.selection.semi_relaxed:semi_relaxed",
     "facility": "take.selection.facility:facility",
     "swap": "take.selection.swap:swap",
-    "exam": "take.selection.exam.selector:exam",
+    "exam": "take.selection.exam.selector:exam",  # of all classes at once: takes an `ExamTask`
 }
 
 

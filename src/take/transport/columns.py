@@ -81,7 +81,8 @@ class CostColumns:
             if len(wanted) > len(self._holder):
                 wanted = np.array([candidate])
             self._compute(wanted)
-        return self._kept[self._touch(candidate)]
+        column: Float32 = self._kept[self._touch(candidate)]
+        return column
 
     def features(self, rows: Indices) -> Float32:
         """φ of these corpus rows (ascending)."""

@@ -87,7 +87,8 @@ def entropic_plan(  # noqa: PLR0913  # the problem of Eq. 11 has that many parts
         marginals = kernel.marginals(theta, weights)
         iteration += 1
         error = float(np.abs(marginals.received - nu).sum())
-        if error <= options.tolerance or iteration >= options.max_iterations:
+        done = error <= options.tolerance or not np.isfinite(error)
+        if done or iteration >= options.max_iterations:
             break
         theta = mixer.step(theta, np.log(nu) - np.log(marginals.received))
     if not error <= options.tolerance and options.raise_unless_converged:
