@@ -58,7 +58,8 @@ def log_sum_exp(logits: Float64) -> Float64:
     """
     if logits.shape[1] == 1:
         return np.asarray(np.logaddexp(0, logits[:, 0]))
-    return np.asarray(np.logaddexp.reduce(logits, axis=1))
+    top = logits.max(axis=1)
+    return np.asarray(top + np.log(np.exp(logits - top[:, None]).sum(axis=1)))
 
 
 def probabilities(logits: Float64) -> Float64:

@@ -74,7 +74,7 @@ class Sitting:
     """The panel taught with `rows`, ready to score swaps on the exam rows.
 
     The loss is Σ_members CE / members + β Σ_n w_n min_{c ∈ S, y_c = y_n} ‖φ_n − φ_c‖².
-    Memory: two float32 matrices M × E a member, K_ME and V; 160 MB each member at 5,000 × 4,000.
+    Memory: two float32 matrices M × E a member, K_ME and V; 320 MB each member at 5,000 × 8,000.
     """
 
     def __init__(

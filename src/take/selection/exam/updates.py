@@ -27,8 +27,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from take.blocks import Float32
-from take.selection.exam.objective import Moves
+from take.blocks import Float32, block_bounds
+from take.selection.exam.objective import BLOCK_ENTRIES, Moves
 
 Float64 = NDArray[np.float64]
 
@@ -175,6 +175,8 @@ def swap(
     learner.pool_scores += np.outer(pool_rest, step)
     learner.variances -= pool_rest**2 / scale
 
-    # Both rank-one changes of V as one product: V is passed over once.
+    # Both rank-one changes of V as one product, in blocks that stay in cache: one pass over V.
     left = np.stack([pool_gain / pivot, -pool_rest / scale], axis=1).astype(np.float32)
-    learner.covariances += left @ np.stack([exam_gain, exam_rest]).astype(np.float32)
+    right = np.stack([exam_gain, exam_rest]).astype(np.float32)
+    for start, stop in block_bounds(len(left), max(1, BLOCK_ENTRIES // right.shape[1])):
+        learner.covariances[start:stop] += left[start:stop] @ right
