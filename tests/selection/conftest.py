@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from take.blocks import ArrayBlocks
-from take.selection.problem import ClassProblem
+from take.selection.problem import ClassProblem, LabelledRows, SelectionProblem
 
 
 def unit_rows(count: int, n_features: int, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -28,6 +28,31 @@ def make_problem(
         weights / weights.sum(),
         unit_rows(n_candidates, n_features, rng),
         budget,
+    )
+
+
+def labelled_rows(count: int, n_classes: int, rng: np.random.Generator) -> LabelledRows:
+    """Classes that overlap in vectors and in words, in no order."""
+    centres = np.random.default_rng(7).standard_normal((n_classes, 8)) * 0.6
+    labels = np.arange(count) % n_classes
+    points = centres[labels] + rng.standard_normal((count, 8))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    words = rng.integers(0, 40, size=(count, 6))
+    words[:, 0] = labels * 3 + rng.integers(0, 3, size=count)
+    texts = [" ".join(f"w{i:02d}" for i in row) for row in words]
+    phi = ArrayBlocks(points.astype(np.float32))
+    return LabelledRows(phi, phi, [texts], labels)
+
+
+def make_selection_problem(
+    budgets: tuple[int, ...], scope: str = "class", n_rows: int = 400
+) -> SelectionProblem:
+    """Three classes, 20 candidates each; a larger corpus has the rows of a smaller one first."""
+    corpus = labelled_rows(n_rows, 3, np.random.default_rng(1))
+    pool = labelled_rows(60, 3, np.random.default_rng(2))
+    weights = np.random.default_rng(3).gamma(1.0, 1.0, n_rows)
+    return SelectionProblem(
+        corpus, weights / weights.sum(), pool, budgets, np.arange(50, n_rows), scope
     )
 
 

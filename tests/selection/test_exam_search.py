@@ -19,7 +19,7 @@ def make_problem(n_classes: int = 2, seed: int = 0, noise: bool = False) -> Exam
     """Classes that overlap, in vectors and in words; `noise` makes exam labels meaningless."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((n_classes, 12)) * 0.6
-    viewer = make_viewer(WORDS, np.zeros(12, dtype=np.float32))
+    viewer = make_viewer([WORDS], np.zeros(12, dtype=np.float32))
 
     def draw(n: int):
         labels = np.arange(n) % n_classes
@@ -28,7 +28,7 @@ def make_problem(n_classes: int = 2, seed: int = 0, noise: bool = False) -> Exam
         drawn = rng.integers(0, 40, size=(n, 6))
         drawn[:, 0] = labels * 3 + rng.integers(0, 3, size=n)
         texts = [" ".join(WORDS[i] for i in row) for row in drawn]
-        return viewer(phi.astype(np.float32), texts), labels
+        return viewer(phi.astype(np.float32), [texts]), labels
 
     views, labels = draw(120)
     order = np.argsort(labels, kind="stable")

@@ -8,15 +8,10 @@ from hypothesis import strategies as st
 from take.blocks import ArrayBlocks
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.errors import InputError
-from take.selection.problem import (
-    ClassProblem,
-    SubsetBlocks,
-    class_problems,
-    global_problem,
-    rows_at,
-)
-from take.selection.registry import SELECTORS, selector
+from take.selection.problem import ClassProblem
+from take.selection.rows import SubsetBlocks, rows_at
 from take.selection.settings import SelectionSettings
+from tests.selection.conftest import make_selection_problem
 
 ROWS = np.arange(400, dtype=np.float32).reshape(200, 2)
 
@@ -44,30 +39,19 @@ def test_rows_that_do_not_exist_are_refused():
 
 
 def test_classes_are_split_with_weights_of_their_own():
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((30, 3)).astype(np.float32)
-    labels, weights = rng.integers(0, 3, 30), rng.random(30)
-    weights /= weights.sum()
-    pool_labels = np.repeat([2, 0, 1], 4)
-    problem = class_problems(
-        ArrayBlocks(rows), weights, labels, rows[:12], pool_labels, [2, 0, 3], seed=5
-    )
-    assert [part.budget for part in problem.classes] == [2, 3]  # a class without budget has none
-    for part, members, candidates, label in zip(
-        problem.classes, problem.corpus_rows, problem.pool_rows, (0, 2), strict=True
-    ):
-        np.testing.assert_array_equal(members, np.flatnonzero(labels == label))
-        np.testing.assert_array_equal(candidates, np.flatnonzero(pool_labels == label))
-        np.testing.assert_array_equal(part.corpus.read(0, len(members)), rows[members])
-        assert part.weights.sum() == pytest.approx(1)
-    whole = global_problem(ArrayBlocks(rows), weights, rows[:12], 4, seed=5)
-    assert whole.classes[0].corpus.shape == (30, 3)
-
-
-def test_a_class_with_too_few_candidates_is_named():
-    rows, labels = np.eye(4, dtype=np.float32), np.array([0, 0, 1, 1])
-    with pytest.raises(InputError, match="class 1: .*2 candidates.*at least 3"):
-        class_problems(ArrayBlocks(rows), np.full(4, 0.25), labels, rows, labels, [1, 3], seed=0)
+    problem = make_selection_problem(budgets=(2, 0, 3))
+    parts = problem.parts()
+    assert [part.problem.budget for part in parts] == [2, 3]  # a class without budget has none
+    for part, label in zip(parts, (0, 2), strict=True):
+        members = np.flatnonzero(problem.corpus.labels == label)
+        np.testing.assert_array_equal(part.pool_rows, np.flatnonzero(problem.pool.labels == label))
+        rows = problem.corpus.phi.read(0, len(problem.corpus))[members]
+        np.testing.assert_array_equal(part.problem.corpus.read(0, len(members)), rows)
+        expected = problem.weights[members] / problem.weights[members].sum()
+        np.testing.assert_allclose(part.problem.weights, expected)
+    (whole,) = make_selection_problem(budgets=(2, 0, 3), scope="global").parts()
+    assert whole.problem.corpus.shape == (400, 8)
+    assert whole.problem.budget == 5
 
 
 @pytest.mark.parametrize(
@@ -86,12 +70,6 @@ def test_problems_that_make_no_sense_are_refused(change, message):
     given_ = {"corpus": ArrayBlocks(rows), "weights": np.full(4, 0.25), "pool": rows, "budget": 2}
     with pytest.raises(InputError, match=message):
         ClassProblem(**{**given_, **change})
-
-
-def test_every_registered_selector_can_be_loaded_but_exam_which_stands_apart():
-    for name in SELECTORS:
-        if name != "exam":
-            assert callable(selector(name))
 
 
 def test_settings_name_the_registered_selectors():

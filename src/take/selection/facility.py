@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from take.blocks import Float32
-from take.selection.problem import ClassProblem, Float64, Indices, Selected
+from take.selection.problem import ClassProblem, Float64, Selected
+from take.selection.rows import Indices
 from take.selection.settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_norms
@@ -36,38 +37,54 @@ class GreedyPath:
 def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
     """Greedy facility location, refined by swaps unless `settings.refine` is off.
 
-    Without refinement nested in K. With it, the refined set in greedy order.
+    Without refinement nested in K. With it, the refined set in greedy order. From previous rows,
+    greedy adds what is missing and few swaps are allowed: `settings.most_replaced`.
     """
     columns = CostColumns(problem.corpus, problem.pool, settings.memory_bytes, settings.block_rows)
-    path = greedy_path(columns, problem.weights, problem.budget)
+    path = greedy_path(columns, problem.weights, problem.budget, problem.previous)
     rows, cost = path.rows, float(path.costs[-1])
     diagnostics = {"greedy_cost": cost, "computed_gains": float(path.computed_gains)}
     if settings.refine:
         search = SwapSearch(columns, problem.weights, rows)
-        search.run()
+        search.run(_swaps_allowed(problem, rows, settings))
         rows, cost = search.in_greedy_order(), search.cost
         diagnostics |= {"swaps": float(search.swaps), "sweeps": float(search.sweeps)}
     return Selected(rows, {"cost": cost, **diagnostics})
 
 
-def greedy_path(columns: CostColumns, weights: Float64, budget: int) -> GreedyPath:
+def _swaps_allowed(problem: ClassProblem, rows: Indices, settings: SelectionSettings) -> int | None:
+    if problem.previous is None:
+        return None
+    added = len(np.setdiff1d(rows, problem.previous))
+    return max(0, settings.replaceable(len(rows)) - added)
+
+
+def greedy_path(
+    columns: CostColumns, weights: Float64, budget: int, begin: Indices | None = None
+) -> GreedyPath:
     """Argmax of the gain Σ_n w_n max(D_n − C_nc, 0), again and again, D_n = min_{c∈S} C_nc.
 
     The first gains need no N × M product: Σ_n w_n C_nc = E‖x‖² + ‖y_c‖² − 2⟨E x, y_c⟩ under P^w.
-    The second take one pass over C; from there on it is lazy.
+    The second take one pass over C; from there on it is lazy. The rows of `begin` come first, in
+    greedy order among themselves; where they are more than the budget, the last are left out.
 
     >>> from take.blocks import ArrayBlocks
     >>> points = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
     >>> columns = CostColumns(ArrayBlocks(points), points, memory_bytes=2**20)
-    >>> path = greedy_path(columns, np.array([0.4, 0.4, 0.2]), budget=3)
+    >>> path = greedy_path(columns, np.array([0.3, 0.4, 0.3]), budget=3)
     >>> path.rows.tolist(), path.costs.round(6).tolist()
-    ([1, 2, 0], [0.32, 0.16, 0.0])
+    ([1, 2, 0], [0.36, 0.12, 0.0])
     """
-    first = int(np.argmin(_mean_costs(columns, weights)))
-    rows, costs = [first], [float(weights @ columns.column(first))]
-    if budget == 1:
+    if begin is not None and len(begin):
+        own = columns.restricted(begin)
+        path = greedy_path(own, weights, min(budget, len(begin)))
+        rows, costs = [int(row) for row in begin[path.rows]], path.costs.tolist()
+    else:
+        rows = [int(np.argmin(_mean_costs(columns, weights)))]
+        costs = [float(weights @ columns.column(rows[0]))]
+    if len(rows) == budget:
         return GreedyPath(np.array(rows), np.array(costs), 0)
-    gains = _LazyGains(columns, weights, first)
+    gains = _LazyGains(columns, weights, rows)
     while len(rows) < budget:
         rows.append(gains.take_best())
         costs.append(float(weights @ gains.nearest))
@@ -83,14 +100,16 @@ class _LazyGains:
     lately is brought up to date from a few entries of its column.
     """
 
-    def __init__(self, columns: CostColumns, weights: Float64, first: int) -> None:
+    def __init__(self, columns: CostColumns, weights: Float64, taken: list[int]) -> None:
         self._columns, self._w32 = columns, weights.astype(np.float32)
-        self.nearest = columns.column(first).copy()
+        self.nearest = columns.column(taken[0]).copy()
+        for candidate in taken[1:]:
+            np.minimum(self.nearest, columns.column(candidate), out=self.nearest)
         self._bounds = np.zeros(columns.n_candidates)
         for part, block in columns.row_blocks(np.arange(columns.n_rows)):
             np.subtract(self.nearest[part, None], block, out=block)
             self._bounds += self._w32[part] @ np.maximum(block, 0, out=block)
-        self._bounds[first] = -np.inf
+        self._bounds[taken] = -np.inf
         self._as_of = np.zeros(columns.n_candidates, dtype=np.int64)
         self._changes: list[tuple[Indices, Float32]] = []  # by step: rows, and D_n before it
         self._changed_at = np.zeros(columns.n_rows, dtype=np.int64)
@@ -178,10 +197,11 @@ class SwapSearch:
         self._rank(np.arange(n_rows))
         self.cost = float(weights @ self._d1)
 
-    def run(self) -> None:
-        """Swap until a whole pass finds no swap that lowers the cost."""
+    def run(self, max_swaps: int | None = None) -> None:
+        """Swap until a whole pass finds no swap that lowers the cost, or so many were made."""
+        most = np.inf if max_swaps is None else max_swaps
         improved = len(self.rows) < self._columns.n_candidates
-        while improved:
+        while improved and self.swaps < most:
             improved = False
             self.sweeps += 1
             change = self._all_changes().min(axis=0)
@@ -191,18 +211,15 @@ class SwapSearch:
             for first in range(0, len(promising), LEADERS):
                 batch = promising[first : first + LEADERS]
                 for candidate in batch:
+                    if self.swaps >= most:
+                        return
                     column = self._columns.column(int(candidate), batch)
                     improved |= self._try(int(candidate), column)
 
     def in_greedy_order(self) -> Indices:
         """The chosen, each next one the one that lowers the cost most: good prefixes."""
-        sub = CostColumns(
-            self._columns.corpus,
-            self._columns.pool[self.rows],
-            memory_bytes=4 * self._columns.n_rows * min(64, len(self.rows)),
-            block_rows=self._columns.block_rows,
-        )
-        return self.rows[greedy_path(sub, self._weights, len(self.rows)).rows]
+        own = self._columns.restricted(self.rows)
+        return self.rows[greedy_path(own, self._weights, len(self.rows)).rows]
 
     @property
     def _least(self) -> float:

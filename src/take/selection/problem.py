@@ -1,91 +1,34 @@
 """What a selector is given, and what it gives back.
 
-A selector sees one class at a time (or everything at once, for global selection): the corpus rows
-of that class with their weights, the candidates of that class, and how many to choose.
+Transport sees one class at a time (or everything at once, for global selection): the corpus rows
+of that class with their weights, the candidates of that class, and how many to choose. `exam` sees
+all classes, because a learner is taught with all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from take.blocks import Float32, RowBlocks
-from take.encoder.embeddings import Embeddings
 from take.errors import InputError
+from take.selection.rows import Indices, rows_at
 
 if TYPE_CHECKING:
     from take.selection.settings import SelectionSettings
 
 Float64 = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Scope = Literal["class", "global"]
 WEIGHT_TOLERANCE = 1e-6
 
 
 class SelectionWarning(UserWarning):
     """A selection that was made but should not be trusted blindly."""
-
-
-def rows_at(rows: RowBlocks, index: Indices) -> RowBlocks:
-    """Some rows, by number and in any order, as a `RowBlocks` of their own.
-
-    >>> from take.blocks import ArrayBlocks
-    >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
-    >>> rows_at(rows, np.array([4, 0, 3])).read(1, 3).tolist()
-    [[0.0], [3.0]]
-    """
-    n_rows, index = rows.shape[0], np.asarray(index, dtype=np.int64)
-    if len(index) and not 0 <= index.min() <= index.max() < n_rows:
-        raise InputError(
-            f"row numbers run from {index.min()} to {index.max()}",
-            where="subset of rows",
-            allowed=f"0 … {n_rows - 1}",
-            remedy="build the row numbers from this very corpus",
-        )
-    # Embeddings point at their strings, so a subset of them is another set of pointers.
-    if isinstance(rows, Embeddings):
-        return Embeddings(rows.strings, rows.rows[index])
-    return SubsetBlocks(rows, index)
-
-
-class SubsetBlocks:
-    """Some rows of a `RowBlocks`, read through it: neighbours in one go, gaps left out.
-
-    >>> from take.blocks import ArrayBlocks
-    >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
-    >>> SubsetBlocks(rows, np.array([0, 3, 4])).read(1, 3).tolist()
-    [[3.0], [4.0]]
-    """
-
-    # To read a gap of a few unwanted rows costs less than another call.
-    _BRIDGED_ROWS = 8
-
-    def __init__(self, rows: RowBlocks, index: Indices) -> None:
-        self._rows = rows
-        self._index = index
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of chosen rows, d)."""
-        return len(self._index), self._rows.shape[1]
-
-    def read(self, start: int, stop: int) -> Float32:
-        """Chosen rows start … stop-1."""
-        wanted = self._index[start:stop]
-        block = np.empty((len(wanted), self._rows.shape[1]), dtype=np.float32)
-        order = np.argsort(wanted, kind="stable")
-        ascending = wanted[order]
-        gaps = np.flatnonzero(np.diff(ascending) > self._BRIDGED_ROWS) + 1
-        bounds = [0, *gaps.tolist(), len(wanted)]
-        for begin, end in pairwise(bounds if len(wanted) else []):
-            first, last = int(ascending[begin]), int(ascending[end - 1])
-            near = self._rows.read(first, last + 1)
-            block[order[begin:end]] = near[ascending[begin:end] - first]
-        return block
 
 
 @dataclass(frozen=True)
@@ -99,10 +42,11 @@ class ClassProblem:
     take.errors.InputError: class problem: budget is 4. Allowed: 1 … 3 (the candidates)...
     """
 
-    corpus: RowBlocks  # N_c rows of unit-norm φ, read by blocks
+    corpus: RowBlocks  # N_c rows of features, read by blocks
     weights: Float64  # (N_c,) ≥ 0, sum 1: κ weights renormalised within the class
-    pool: Float32  # (M_c, d) unit-norm φ of candidates, in memory
+    pool: Float32  # (M_c, d) features of candidates, in memory
     budget: int  # K_c ≤ M_c
+    previous: Indices | None = None  # at most K_c candidates to begin from
 
     def __post_init__(self) -> None:
         (n_rows, n_features), pool = self.corpus.shape, self.pool.shape
@@ -134,75 +78,154 @@ class ClassProblem:
 
 
 @dataclass(frozen=True)
-class SelectionProblem:
-    """All classes of a corpus, and where their rows and candidates stand in the tables."""
+class LabelledRows:
+    """The corpus, or the pool, as selection sees it."""
 
-    classes: tuple[ClassProblem, ...]
-    pool_rows: tuple[Indices, ...]  # where each class's candidates stand in the pool table
-    corpus_rows: tuple[Indices, ...]
-    seed: int
+    features: RowBlocks  # what transport measures distances in: φ, or φ joined with more
+    phi: RowBlocks  # unit-norm φ
+    texts: list[list[str]]  # one column, or two for pairs
+    labels: Indices
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class Part(NamedTuple):
+    """One class of a problem, and where its candidates stand in the pool."""
+
+    problem: ClassProblem
+    pool_rows: Indices
+
+
+@dataclass(frozen=True)
+class SelectionProblem:
+    """A corpus with weights, a pool, and how many candidates of each class to choose."""
+
+    corpus: LabelledRows
+    weights: Float64  # (N,) ≥ 0, sum 1
+    pool: LabelledRows
+    budgets: tuple[int, ...]  # by class; a class may have none
+    unseen: Indices  # corpus rows that no candidate was learnt from: what an exam may ask
+    scope: Scope = "class"
+    previous: Indices | None = None  # pool rows chosen before: kept where they still stand
+
+    @cached_property
+    def pool_features(self) -> Float32:
+        """The features of all candidates, (M, d)."""
+        return self.pool.features.read(0, len(self.pool))
+
+    def parts(self) -> list[Part]:
+        """One problem per class with a budget above 0, with the weights renormalised within it.
+
+        Global: one problem of everything, in which classes compete for the budget.
+
+        >>> from take.blocks import ArrayBlocks
+        >>> rows = ArrayBlocks(np.eye(4, dtype=np.float32))
+        >>> table = LabelledRows(rows, rows, [["a", "b", "c", "d"]], np.array([0, 0, 1, 1]))
+        >>> weights = np.array([0.125, 0.375, 0.25, 0.25])
+        >>> problem = SelectionProblem(table, weights, table, (1, 2), unseen=np.arange(4))
+        >>> [part.problem.weights.tolist() for part in problem.parts()]
+        [[0.25, 0.75], [0.5, 0.5]]
+        >>> problem.parts()[1].pool_rows.tolist()
+        [2, 3]
+        """
+        if self.scope == "global":
+            everything = np.arange(len(self.corpus)), np.arange(len(self.pool))
+            return [self._part("the whole pool", *everything, sum(self.budgets))]
+        return [
+            self._part(
+                f"class {label}",
+                np.flatnonzero(self.corpus.labels == label),
+                np.flatnonzero(self.pool.labels == label),
+                budget,
+            )
+            for label, budget in enumerate(self.budgets)
+            if budget
+        ]
+
+    def _part(self, name: str, members: Indices, candidates: Indices, budget: int) -> Part:
+        mass = float(self.weights[members].sum())
+        if not mass > 0 or len(candidates) < budget:
+            raise InputError(
+                f"the corpus weight is {mass:.6g} and there are {len(candidates)} candidates",
+                where=name,
+                allowed=f"a weight above 0 and at least {budget} candidates (its budget)",
+                remedy="lower the budget, or generate a larger pool",
+            )
+        corpus = rows_at(self.corpus.features, members)
+        weights = self.weights[members] / mass
+        previous = None
+        if self.previous is not None:
+            previous = np.flatnonzero(np.isin(candidates, self.previous))
+        pool = self.pool_features[candidates]
+        return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates)
 
 
 @dataclass(frozen=True)
 class Selected:
-    """What a selector chose for one class."""
+    """What was chosen for one class."""
 
     rows: Indices  # K_c candidates within the class, in order of choice (nested where it is nested)
     diagnostics: dict[str, float]
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What a selector chose."""
+
+    rows: Indices  # (K,) rows of the pool, class by class, in order of choice
+    diagnostics: dict[str, float]
+    steps: tuple[dict[str, float], ...] = field(default=())  # how a search went, where there is one
+
+
 class Selector(Protocol):
-    """A way to choose `budget` candidates for one class."""
+    """A way to choose candidates."""
+
+    def __call__(
+        self, problem: SelectionProblem, settings: SelectionSettings, work: Path | None = None
+    ) -> Selection:
+        """Distinct candidates, the same for the same problem and settings.
+
+        `work` is a folder in which a long search may keep what it has so far.
+        """
+        ...
+
+
+class ClassSelector(Protocol):
+    """A way to choose `budget` candidates of one class, whatever the other classes choose."""
 
     def __call__(self, problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
         """Distinct candidates, the same for the same problem, settings and seed."""
         ...
 
 
-def class_problems(
-    corpus: RowBlocks,
-    weights: Float64,
-    labels: Indices,
-    pool: Float32,
-    pool_labels: Indices,
-    budgets: Sequence[int],
-    seed: int,
-) -> SelectionProblem:
-    """One problem per class with a budget above 0, with the weights renormalised within it.
+class EachClass:
+    """A `ClassSelector` as a `Selector`: one class after the other, figures weighted by mass."""
 
-    >>> from take.blocks import ArrayBlocks
-    >>> rows = np.eye(4, dtype=np.float32)
-    >>> weights, labels = np.array([0.125, 0.375, 0.25, 0.25]), np.array([0, 0, 1, 1])
-    >>> problem = class_problems(ArrayBlocks(rows), weights, labels, rows, labels, [1, 2], seed=0)
-    >>> [part.weights.tolist() for part in problem.classes]
-    [[0.25, 0.75], [0.5, 0.5]]
-    >>> problem.pool_rows[1].tolist()
-    [2, 3]
-    """
-    classes, pool_rows, corpus_rows = [], [], []
-    for label, budget in enumerate(budgets):
-        if budget == 0:
-            continue
-        members, candidates = np.flatnonzero(labels == label), np.flatnonzero(pool_labels == label)
-        mass = float(weights[members].sum())
-        if not mass > 0 or len(candidates) < budget:
+    def __init__(self, choose: ClassSelector, *, can_begin: bool = False) -> None:
+        self._choose, self._can_begin = choose, can_begin
+
+    def __call__(
+        self, problem: SelectionProblem, settings: SelectionSettings, work: Path | None = None
+    ) -> Selection:
+        """The chosen of all classes."""
+        if problem.previous is not None and not self._can_begin:
             raise InputError(
-                f"the corpus weight is {mass:.6g} and there are {len(candidates)} candidates",
-                where=f"class {label}",
-                allowed=f"a weight above 0 and at least {budget} candidates (its budget)",
-                remedy="lower the budget, or generate a larger pool",
+                f"{settings.selector!r} cannot begin from rows chosen before",
+                where="distillation.selector",
+                allowed="exam or facility, to distil again",
+                remedy="choose one of them, or distil anew",
             )
-        part = rows_at(corpus, members)
-        classes.append(ClassProblem(part, weights[members] / mass, pool[candidates], budget))
-        pool_rows.append(candidates)
-        corpus_rows.append(members)
-    return SelectionProblem(tuple(classes), tuple(pool_rows), tuple(corpus_rows), seed)
-
-
-def global_problem(
-    corpus: RowBlocks, weights: Float64, pool: Float32, budget: int, seed: int
-) -> SelectionProblem:
-    """Everything as one problem: classes compete for the budget."""
-    whole = ClassProblem(corpus, weights / weights.sum(), pool, budget)
-    rows = (np.arange(len(pool)), np.arange(corpus.shape[0]))
-    return SelectionProblem((whole,), (rows[0],), (rows[1],), seed)
+        rows, figures, masses = [], [], []
+        for part in problem.parts():
+            found = self._choose(part.problem, settings, settings.seed)
+            rows.append(part.pool_rows[found.rows])
+            figures.append(found.diagnostics)
+            members = problem.corpus.labels == problem.pool.labels[part.pool_rows[0]]
+            masses.append(1.0 if problem.scope == "global" else problem.weights[members].sum())
+        shares = np.array(masses) / np.sum(masses)
+        means = {
+            name: float(shares @ np.array([figure[name] for figure in figures]))
+            for name in figures[0]
+        }
+        return Selection(np.concatenate(rows), means)

@@ -1,21 +1,25 @@
-"""Selectors by name. A new one is a file and a line here; it is imported when first used."""
+"""Selectors by name. A new one is a file and a line here."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import cast
-
 from take.errors import InputError, closest
-from take.selection.problem import Selector
+from take.selection.exam.selector import exam
+from take.selection.facility import facility
+from take.selection.kmeans import kmeans
+from take.selection.problem import EachClass, Selector
+from take.selection.random import random
+from take.selection.received_mass import received_mass
+from take.selection.semi_relaxed import semi_relaxed
+from take.selection.swap import swap
 
-SELECTORS: dict[str, str] = {
-    "random": "take.selection.random:random",
-    "kmeans": "take.selection.kmeans:kmeans",
-    "received_mass": "take.selection.received_mass:received_mass",
-    "semi_relaxed": "take.selection.semi_relaxed:semi_relaxed",
-    "facility": "take.selection.facility:facility",
-    "swap": "take.selection.swap:swap",
-    "exam": "take.selection.exam.selector:exam",  # of all classes at once: takes an `ExamTask`
+SELECTORS: dict[str, Selector] = {
+    "random": EachClass(random),
+    "kmeans": EachClass(kmeans),
+    "received_mass": EachClass(received_mass),
+    "semi_relaxed": EachClass(semi_relaxed),
+    "facility": EachClass(facility, can_begin=True),
+    "swap": EachClass(swap),
+    "exam": exam,
 }
 
 
@@ -30,5 +34,4 @@ def selector(name: str) -> Selector:
         raise InputError(
             f"no selector is called {name!r}", where="selector", remedy=closest(name, SELECTORS)
         )
-    module, attribute = SELECTORS[name].split(":")
-    return cast(Selector, getattr(import_module(module), attribute))
+    return SELECTORS[name]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from take.selection.problem import ClassProblem, Float64, Indices, Selected
+from take.selection.problem import ClassProblem, Float64, Selected
+from take.selection.rows import Indices
 from take.selection.settings import SelectionSettings
 from take.transport.sinkhorn import semi_relaxed_mass
 

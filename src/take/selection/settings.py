@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from take.selection.exam.settings import ExamSettings
+from take.selection.geometry import GeometrySettings
+from take.selection.problem import Scope
+
 
 class SelectionSettings(BaseModel):
     """Parameters of the selectors (METHOD §3).
@@ -14,13 +18,24 @@ class SelectionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    selector: str = Field(default="facility", description="name of a selector in the registry")
+    selector: str = Field(default="exam", description="name of a selector in the registry")
+    scope: Scope = Field(
+        default="class",
+        description="`class`: each class has its budget; `global`: classes compete for the whole",
+    )
+    tempering: float = Field(
+        default=1.0, ge=0, le=1, description="α of w^α: 1 is κ, 0 counts every row alike"
+    )
+    geometry: GeometrySettings = GeometrySettings()
     seed: int = Field(default=0, ge=0, lt=2**32)
     block_rows: int = Field(
         default=2048, ge=1, le=1_000_000, description="corpus rows worked on at a time"
     )
     memory_megabytes: int = Field(
         default=1024, ge=16, description="cap on what a selector keeps to save work; never needed"
+    )
+    most_replaced: float = Field(
+        default=0.2, ge=0, le=1, description="`redistil`: share of the rows that may be exchanged"
     )
 
     epsilon: float = Field(default=0.05, gt=0, le=10, description="ε of Eq. 11")
@@ -39,11 +54,20 @@ class SelectionSettings(BaseModel):
         default=50, ge=1, description="`swap`: solves without a gain before it stops"
     )
     kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
+    exam: ExamSettings = ExamSettings()
 
     @property
     def memory_bytes(self) -> int:
         """The cap in bytes."""
         return self.memory_megabytes * 2**20
+
+    def replaceable(self, budget: int) -> int:
+        """How many of that many rows may be exchanged when a corpus is distilled again.
+
+        >>> SelectionSettings().replaceable(19)
+        3
+        """
+        return int(self.most_replaced * budget + 1e-9)
 
     @field_validator("selector")
     @classmethod

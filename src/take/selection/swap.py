@@ -21,7 +21,8 @@ import numpy as np
 
 from take.blocks import ArrayBlocks, Float32
 from take.selection.facility import greedy_path
-from take.selection.problem import ClassProblem, Float64, Indices, Selected
+from take.selection.problem import ClassProblem, Float64, Selected
+from take.selection.rows import Indices
 from take.selection.settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances

@@ -84,6 +84,11 @@ class CostColumns:
         column: Float32 = self._kept[self._touch(candidate)]
         return column
 
+    def restricted(self, candidates: Indices) -> CostColumns:
+        """The same corpus with only some of the candidates."""
+        memory_bytes = 4 * self.n_rows * min(64, len(candidates))
+        return CostColumns(self.corpus, self.pool[candidates], memory_bytes, self.block_rows)
+
     def features(self, rows: Indices) -> Float32:
         """φ of these corpus rows (ascending)."""
         first, last = int(rows[0]), int(rows[-1])

@@ -78,9 +78,10 @@ class ExamProblem:
     pool: Pool
     exam: Asked
     watched: Asked
+    seed: int = 0
 
 
-def exam_part(n_rows: int, sweep: int, settings: ExamSettings) -> Indices:
+def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) -> Indices:
     """The exam rows of a sweep, 1, 2, …: the seed puts them in parts, the schedule picks some.
 
     >>> growing = ExamSettings(exam_rows=40, parts=4)
@@ -91,7 +92,7 @@ def exam_part(n_rows: int, sweep: int, settings: ExamSettings) -> Indices:
     >>> np.intersect1d(first, second).size, bool((first == third).all())
     (0, True)
     """
-    order = np.random.default_rng([settings.seed, 1]).permutation(n_rows)
+    order = np.random.default_rng([seed, 1]).permutation(n_rows)
     parts = np.array_split(order, settings.parts)
     if settings.schedule == "rotating":
         return np.sort(parts[(sweep - 1) % settings.parts])
@@ -176,8 +177,8 @@ def _sit(
 ) -> Sitting:
     """The next sweep's sitting, taught anew; K_ME is kept where the exam rows stay the same."""
     n_rows = len(problem.exam.labels)
-    part = exam_part(n_rows, state.sweep + 1, settings)
-    same = before and np.array_equal(part, exam_part(n_rows, state.sweep, settings))
+    part = exam_part(n_rows, state.sweep + 1, settings, problem.seed)
+    same = before and np.array_equal(part, exam_part(n_rows, state.sweep, settings, problem.seed))
     return Sitting(
         problem.panel,
         problem.pool,
@@ -198,7 +199,7 @@ def _sweep(
 ) -> SearchState:
     """The state after each position had its best swap, or after those the budget allowed."""
     before, swaps, sweep = sitting.loss, budget.swaps, state.sweep + 1
-    for slot in _order(len(state.rows), sweep, settings.seed):
+    for slot in _order(len(state.rows), sweep, problem.seed):
         if budget.check():
             break
         row, loss = sitting.best_swap(slot, settings.exact_candidates)

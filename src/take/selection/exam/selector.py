@@ -1,234 +1,124 @@
-"""`exam`: choose rows by how well learners taught with them do (METHOD §3; Eq. 1, not a proxy).
-
-The paper relaxes its goal, Eq. 1, to distribution matching, because to train on S and test on D
-is intractable for text. For learners in closed form it is not: over a panel of them,
-
-    L(S) = 1/|panel| Σ_ℓ Σ_n w_n^α CE(f_ℓ,S(x_n) / τ_ℓ, y_n) / Σ w^α  +  β Σ_n w_n min_c C_nc,
-
-is minimised itself, by swaps from a given start, class by class with the start's budgets.
-"""
+"""`exam` as a selector: begin where transport ends, then swap while learners learn more."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import logging
+from pathlib import Path
 
 import numpy as np
 
-from take.blocks import Float32
-from take.errors import InputError
-from take.selection.exam.objective import Float64, Labels, label_codes
-from take.selection.exam.outside import OutsideMark, outside_marks
-from take.selection.exam.panel import Indices, Member, Views, calibrate, make_viewer
-from take.selection.exam.search import (
-    ExamProblem,
-    SearchResult,
-    SearchState,
-    begin,
-    exam_part,
-    search,
-)
+from take.selection.exam.outside import OutsideMark
+from take.selection.exam.search import HISTORY_COLUMNS
 from take.selection.exam.settings import ExamSettings
-from take.selection.exam.sitting import Asked, Mark, Pool, mark
+from take.selection.exam.store import StateStore
+from take.selection.exam.task import ExamResult, ExamRows, ExamTask, best_taught, draw_parts
+from take.selection.facility import facility
+from take.selection.problem import EachClass, LabelledRows, Selection, SelectionProblem
+from take.selection.rows import Indices, rows_at
+from take.selection.settings import SelectionSettings
 
-SAME_LOSS = 1e-6
-
-
-@dataclass(frozen=True)
-class ExamRows:
-    """Labelled rows: sentence vectors, texts (a pair's two joined), labels and weights."""
-
-    phi: Float32  # (n, d) unit vectors
-    texts: Sequence[str]
-    labels: Labels  # (n,) 0 … C−1
-    weights: Float64 | None = None  # (n,) κ weights; None counts every row alike
-
-    def check(self, name: str, n_classes: int) -> None:
-        """Refuse what cannot be marked."""
-        n_rows, weights = len(self.phi), self.weights
-        if not n_rows or len(self.texts) != n_rows or self.labels.shape != (n_rows,):
-            raise InputError(
-                f"{n_rows} vectors, {len(self.texts)} texts and labels {self.labels.shape}",
-                where=f"exam, {name} rows",
-                allowed="one text and one label for each of one vector or more",
-                remedy="take all three from the same table",
-            )
-        outside = self.labels[(self.labels < 0) | (self.labels >= n_classes)]
-        if len(outside) or not np.isfinite(self.phi).all():
-            raise InputError(
-                f"label {outside[0]}" if len(outside) else "a vector is not finite",
-                where=f"exam, {name} rows",
-                allowed=f"labels 0 … {n_classes - 1} and finite vectors",
-                remedy="check the labels and the embeddings",
-            )
-        if weights is not None and not (
-            weights.shape == (n_rows,) and (weights >= 0).all() and 0 < weights.sum() < np.inf
-        ):
-            raise InputError(
-                f"weights of shape {weights.shape} and sum {weights.sum():g}",
-                where=f"exam, {name} rows",
-                allowed=f"({n_rows},) finite weights ≥ 0, one of them positive",
-                remedy="check the scores",
-            )
-
-
-@dataclass(frozen=True)
-class ExamTask:
-    """What to choose from, where to begin, and the train rows to mark on."""
-
-    pool: ExamRows
-    examined: ExamRows  # train rows, never of the evaluation split: see `draw_parts`
-    watched: ExamRows  # others
-    start: Sequence[Indices]  # pool rows of each class; their number is its budget
-    train_texts: Iterable[str]  # give TF-IDF its vocabulary and idf
-
-    def __post_init__(self) -> None:
-        rows = {"pool": self.pool, "examined": self.examined, "watched": self.watched}
-        for name, part in rows.items():
-            part.check(name, len(self.start))
-        _check_start(self.start, self.pool.labels)
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Train rows to mark on, and others to watch; they share none."""
-
-    exam: Indices
-    watched: Indices
-
-
-@dataclass(frozen=True)
-class ExamResult:
-    """What was chosen, and how the panel did along the way."""
-
-    rows: tuple[Indices, ...]  # K_c rows of the pool for each class
-    panel: tuple[Member, ...]
-    before: Mark  # of the panel on the watched rows, with the start
-    after: Mark  # with the rows chosen
-    outside_before: tuple[OutsideMark, ...]  # learners that did not steer, on the watched rows
-    outside_after: tuple[OutsideMark, ...]
-    found: SearchResult  # its `history` has exam and watched loss of each sweep
-
-
-def draw_parts(n_rows: int, settings: ExamSettings, excluded: Indices | None = None) -> Parts:
-    """Draw exam and watched rows from the train rows that are not `excluded` (the pool's sources).
-
-    Where train is short both parts shrink alike.
-
-    >>> parts = draw_parts(30, ExamSettings(exam_rows=20, watched_rows=10), np.arange(6))
-    >>> len(parts.exam), len(parts.watched), int(min(parts.exam.min(), parts.watched.min())) >= 6
-    (16, 8, True)
-    """
-    free = np.setdiff1d(np.arange(n_rows), [] if excluded is None else excluded)
-    share = min(1.0, len(free) / (settings.exam_rows + settings.watched_rows))
-    n_exam, n_watched = int(settings.exam_rows * share), int(settings.watched_rows * share)
-    if n_exam < settings.parts or n_watched < 1:
-        raise InputError(
-            f"{len(free)} of {n_rows} train rows are left for the exam",
-            where="exam",
-            allowed=f"enough for {settings.parts} parts and a watched row",
-            remedy="use another selector for a corpus this small",
-        )
-    order = np.random.default_rng([settings.seed, 0]).permutation(free)
-    return Parts(np.sort(order[:n_exam]), np.sort(order[n_exam : n_exam + n_watched]))
+_logger = logging.getLogger(__name__)
 
 
 def exam(
-    task: ExamTask,
-    settings: ExamSettings,
-    state: SearchState | None = None,
-    on_sweep: Callable[[SearchState], None] | None = None,
-) -> ExamResult:
-    """Better rows than the start, for learners that are taught with them.
+    problem: SelectionProblem, settings: SelectionSettings, work: Path | None = None
+) -> Selection:
+    """The rows with which a panel of learners does best on train rows it has not seen.
 
-    `state` goes on with a search that `on_sweep` saw, given the same task and settings. The result
-    is never worse than the start on the watched rows, whose lowest loss chooses the sweep kept.
-
-    >>> rng = np.random.default_rng(0)
-    >>> def rows(n):
-    ...     labels = np.arange(n) % 2
-    ...     phi = rng.standard_normal((n, 4)) + labels[:, None] - 0.5
-    ...     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
-    ...     texts = [("dull" if y == 0 else "grand") + f" film {i}" for i, y in enumerate(labels)]
-    ...     return ExamRows(phi.astype(np.float32), texts, labels)
-    >>> examined, start = rows(200), [np.array([0, 2]), np.array([1, 3])]
-    >>> task = ExamTask(rows(60), examined, rows(200), start, examined.texts)
-    >>> result = exam(task, ExamSettings())
-    >>> [len(chosen) for chosen in result.rows], result.after.loss < result.before.loss
-    ([2, 2], True)
+    Begins from `facility`'s greedy rows, or from the previous rows where there are any; keeps the
+    number of rows of each class as it finds it there. With a `work` folder a killed search goes on.
     """
-    n_classes = len(task.start)
-    order = np.argsort(task.pool.labels, kind="stable")  # the search wants classes in one piece
-    start = np.argsort(order)[np.concatenate(list(task.start))]
-    view = make_viewer(task.train_texts, task.examined.phi.mean(axis=0))
-    pool = Pool(_views(view, task.pool).take(order), task.pool.labels[order], n_classes)
-    asked = _asked(task.examined, _views(view, task.examined), settings.tempering)
-    watched = _asked(task.watched, _views(view, task.watched), settings.tempering)
-    panel = _panel(pool, start, asked, settings)
-    problem = ExamProblem(panel, pool, asked, watched)
-    first = begin(problem, start)
-    _check_state(state, first)
-    found = search(problem, state or first, settings, on_sweep)
-    labels = pool.labels[found.rows]
-    return ExamResult(
-        rows=tuple(order[found.rows[labels == label]] for label in range(n_classes)),
-        panel=panel,
-        before=mark(panel, pool, start, watched),
-        after=mark(panel, pool, found.rows, watched),
-        outside_before=outside_marks(pool, start, watched),
-        outside_after=outside_marks(pool, found.rows, watched),
-        found=found,
+    plain = settings.model_copy(update={"refine": False})
+    started = EachClass(facility, can_begin=True)(problem, plain)
+    parts = draw_parts(problem.unseen, settings.exam, settings.seed)
+    task = ExamTask(
+        pool=_rows(problem.pool, np.arange(len(problem.pool))),
+        examined=_rows(problem.corpus, parts.exam, problem.weights),
+        watched=_rows(problem.corpus, parts.watched, problem.weights),
+        start=_by_class(started.rows, problem),
+        train_texts=problem.corpus.texts,
+        seed=settings.seed,
+    )
+    limits = settings.exam
+    if problem.previous is not None:
+        limits = _few_swaps(problem.previous, started.rows, settings)
+    store = StateStore(work, task, limits) if work else None
+    result = best_taught(
+        task,
+        limits,
+        state=store.load() if store else None,
+        on_sweep=store.save if store else None,
+    )
+    if store:
+        store.clear()
+    _report(result)
+    steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in _lines(result))
+    return Selection(np.concatenate(result.rows), _diagnostics(result, started), steps)
+
+
+def _few_swaps(previous: Indices, start: Indices, settings: SelectionSettings) -> ExamSettings:
+    """One pass over the positions, with as many swaps as rows may still be exchanged."""
+    added = len(np.setdiff1d(start, previous))
+    swaps = max(0, settings.replaceable(len(start)) - added)
+    return settings.exam.model_copy(
+        update={"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"}
     )
 
 
-def _views(view: Callable[[Float32, Sequence[str]], Views], rows: ExamRows) -> Views:
-    return view(rows.phi, rows.texts)
-
-
-def _asked(rows: ExamRows, views: Views, tempering: float) -> Asked:
-    """Rows with w^α made to sum to one; 0⁰ counts as 1, so α = 0 is uniform."""
-    weights = np.ones(len(rows.phi)) if rows.weights is None else rows.weights**tempering
-    return Asked(views, rows.labels, weights / weights.sum())
-
-
-def _panel(pool: Pool, start: Indices, asked: Asked, settings: ExamSettings) -> tuple[Member, ...]:
-    first = asked.take(exam_part(len(asked.labels), 1, settings))
-    codes = label_codes(first.labels, pool.n_classes)
-    ridges = settings.ridge_grid if settings.ridge is None else (settings.ridge,)
-    taught, labels = pool.views.take(start), pool.labels[start]
-    return tuple(
-        calibrate(name, ridges, taught, labels, first.views, codes, first.weights)
-        for name in settings.members
+def _rows(rows: LabelledRows, index: Indices, weights: np.ndarray | None = None) -> ExamRows:
+    return ExamRows(
+        phi=rows_at(rows.phi, index).read(0, len(index)),
+        texts=[[column[i] for i in index] for column in rows.texts],
+        labels=rows.labels[index],
+        weights=None if weights is None else weights[index],
     )
 
 
-def _check_start(start: Sequence[Indices], labels: Labels) -> None:
-    for label, rows in enumerate(start):
-        known = (rows >= 0) & (rows < len(labels))
-        if not known.all() or (labels[rows] != label).any() or len(np.unique(rows)) < len(rows):
-            raise InputError(
-                f"the start of class {label} is not {len(rows)} different candidates of it",
-                where="exam",
-                allowed=f"row numbers of the pool ({len(labels)} rows) with that label, each once",
-                remedy="give the rows that another selector chose from this pool",
-            )
-    if sum(len(rows) > 0 for rows in start) < 2:
-        raise InputError(
-            "the start has rows of fewer than two classes",
-            where="exam",
-            allowed="two classes or more with a row each",
-            remedy="raise the budget, or use another selector",
-        )
+def _by_class(rows: Indices, problem: SelectionProblem) -> list[Indices]:
+    labels = problem.pool.labels[rows]
+    return [rows[labels == label] for label in range(len(problem.budgets))]
 
 
-def _check_state(state: SearchState | None, first: SearchState) -> None:
-    if state is None:
-        return
-    same = state.rows.shape == first.rows.shape
-    if not same or abs(state.history[0, 4] - first.history[0, 4]) > SAME_LOSS:
-        raise InputError(
-            "the saved state was made from other rows, start or settings",
-            where="exam",
-            allowed="a state of this very search",
-            remedy="remove it to begin anew",
-        )
+def _lines(result: ExamResult) -> list[list[float]]:
+    lines: list[list[float]] = result.found.history.tolist()
+    return lines
+
+
+def _diagnostics(result: ExamResult, started: Selection) -> dict[str, float]:
+    found = result.found
+    return {
+        "start_cost": started.diagnostics["cost"],
+        "sweeps": float(len(found.history) - 1),
+        "swaps": float(found.history[:, 1].sum()),
+        "swaps_screened": float(found.screened),
+        "swaps_scored": float(found.exact),
+        "watched_loss_before": result.before.loss,
+        "watched_loss": result.after.loss,
+        "watched_accuracy_before": result.before.accuracy,
+        "watched_accuracy": result.after.accuracy,
+        **_marks(result.outside_before, "_before"),
+        **_marks(result.outside_after, ""),
+    }
+
+
+def _marks(marks: tuple[OutsideMark, ...], suffix: str) -> dict[str, float]:
+    return {
+        f"outside_{mark.learner}_{mark.features}{suffix}".replace(" ", "_"): mark.accuracy
+        for mark in marks
+    }
+
+
+def _report(result: ExamResult) -> None:
+    found = result.found
+    swaps = int(found.history[:, 1].sum())
+    _logger.info(
+        "Exam: %d swaps in %d sweeps, %s scored in %.0f s; stopped: %s. On watched rows the "
+        "panel's accuracy went from %.1f %% to %.1f %%.",
+        swaps,
+        len(found.history) - 1,
+        f"{found.screened:,}",
+        found.seconds,
+        found.stopped,
+        100 * result.before.accuracy,
+        100 * result.after.accuracy,
+    )

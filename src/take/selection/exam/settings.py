@@ -31,8 +31,6 @@ class ExamSettings(BaseModel):
     parts: int = Field(default=4, ge=1)
     watched_rows: int = Field(default=2000, ge=10)
     """Train rows that are never optimised: they stop the search and choose which sweep is kept."""
-    tempering: float = Field(default=1.0, ge=0, le=1)
-    """α of w^α: 1 marks with κ, 0 counts every row alike."""
     coverage: float = Field(default=0.0, ge=0)
     """β of the transport penalty β Σ_n w_n min_c C_nc."""
     ridge: float | None = Field(default=None, gt=0)
@@ -48,7 +46,6 @@ class ExamSettings(BaseModel):
     """A budget of time depends on the machine: only sweeps and swaps give the same rows twice."""
     patience: int = Field(default=3, ge=1)
     """Sweeps without a lower watched loss after which the search stops."""
-    seed: int = Field(default=0, ge=0)
 
     @field_validator("members")
     @classmethod

@@ -1,0 +1,1 @@
+"""Distilling: the chosen rows of the pool as a set of their own (METHOD §3)."""

@@ -1,0 +1,172 @@
+"""What every budget would give: the cost along one greedy path, and where it bends.
+
+Greedy facility location is nested: its first k rows are its answer for every k. One path to the
+largest budget is therefore the whole curve, and all that is added is a product of N × K, where the
+path itself takes N × M.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.blocks import Float32, RowBlocks, block_bounds
+from take.distillation.lineage import Distillation
+from take.distillation.report import Knee
+from take.errors import InputError
+from take.selection.facility import greedy_path
+from take.selection.problem import Scope
+from take.selection.rows import rows_at
+from take.transport.columns import CostColumns
+from take.transport.costs import squared_distances
+from take.transport.exact import draw_by_weight, read_rows, wasserstein
+
+Float64 = NDArray[np.float64]
+Indices = NDArray[np.int64]
+BINS = 4000  # of distances between unit vectors, 0 … 2: percentiles are right to 0.0005
+LEAST_DEPTH = 0.1  # see `find_knee`
+_BLOCK_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class CurveOptions:
+    """How far the curve goes, and how often it is measured exactly."""
+
+    largest: int = 30  # k of the last point: rows per class, or rows in all if global
+    w1_rows_per_class: int = 500  # corpus rows that stand for a class in the exact distances
+    w1_points: int = 6  # budgets at which W₁ is computed, in geometric steps
+    memory_bytes: int = 2**30  # for columns that the path keeps
+    block_rows: int = _BLOCK_ROWS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("largest", "w1_rows_per_class", "w1_points", "block_rows"):
+            if getattr(self, name) < 1:
+                raise InputError(
+                    f"{name} is {getattr(self, name)}", where="budget curve", allowed="1 or more"
+                )
+
+
+@dataclass(frozen=True)
+class BudgetCurve:
+    """The curve, its knee, and the path it was measured along."""
+
+    table: pd.DataFrame
+    """rows_per_class (NaN if global), rows, cost, mean_distance, p95_distance, w1 (NaN where it was
+    not computed), gain (the fall of the cost from the point before)."""
+    knee: Knee
+    scope: Scope
+    w1_rows: int
+    """Corpus rows, drawn by weight, that W₁ was computed on."""
+    left_out_rows: int
+    """Corpus rows of classes the pool has no row of; no budget serves them, and they do not count."""
+    paths: tuple[Indices, ...] = field(repr=False)
+    """Pool rows in greedy order, class by class, or all at once if global."""
+
+
+class Along(NamedTuple):
+    """What the first 1, 2, … K targets give."""
+
+    cost: Float64  # (K,) Σ_n w_n min_{c ≤ k} C_nc
+    distance: Float64  # (K,) Σ_n min_{c ≤ k} ‖x_n − y_c‖
+    counts: Indices  # (K, BINS) rows by distance
+
+    def at(self, k: Indices) -> Along:
+        """The values at some k; beyond the last target nothing changes any more."""
+        place = np.minimum(k, len(self.cost)) - 1
+        return Along(*(each[place] for each in self))
+
+
+def budget_curve(distillation: Distillation, options: CurveOptions | None = None) -> BudgetCurve:
+    """Cost, coverage and W₁ for k = 1 … `largest`, and a suggestion where to stop.
+
+    r̄ and its 95th percentile are over corpus rows, each to the nearest allowed row; W₁(P^w, P_S) is
+    exact on a stated sample, with equal masses on the rows of S, whatever the class. Where a class
+    has fewer candidates than k, all of them are taken.
+    """
+    options = options or CurveOptions()
+    groups = list(_groups(distillation))
+    paths, parts = [], []
+    for rows, candidates in groups:
+        corpus, weights = rows_at(distillation.corpus, rows), distillation.weights[rows]
+        mass = float(weights.sum())
+        # A class of weight 0 costs nothing, but its rows are to be covered all the same.
+        shares = weights / mass if mass > 0 else np.full(len(rows), 1 / len(rows))
+        pool = distillation.pool[candidates]
+        columns = CostColumns(corpus, pool, options.memory_bytes, options.block_rows)
+        order = greedy_path(columns, shares, min(options.largest, len(candidates))).rows
+        paths.append(candidates[order])
+        parts.append(along(columns.corpus, weights, pool[order]))
+    sizes = np.arange(1, min(options.largest, max(map(len, paths))) + 1)
+    found = [part.at(sizes) for part in parts]
+    cost = np.sum([part.cost for part in found], axis=0)
+    n_rows = sum(len(rows) for rows, _ in groups)
+    w1, w1_rows = _exact(distillation, groups, paths, sizes, options)
+    table = pd.DataFrame(
+        {
+            "rows_per_class": sizes if distillation.scope == "class" else np.nan,
+            "rows": np.sum([np.minimum(sizes, len(path)) for path in paths], axis=0),
+            "cost": cost,
+            "mean_distance": np.sum([part.distance for part in found], axis=0) / n_rows,
+            "p95_distance": _quantiles(np.sum([part.counts for part in found], axis=0), 0.95),
+            "w1": w1,
+            "gain": np.concatenate([[np.nan], -np.diff(cost)]),
+        }
+    )
+    left_out = len(distillation.labels) - n_rows
+    knee = _described(find_knee(sizes, cost), int(sizes[-1]), distillation.scope)
+    return BudgetCurve(table, knee, distillation.scope, w1_rows, left_out, tuple(paths))
+
+
+def along(
+    corpus: RowBlocks, weights: Float64, targets: Float32, block_rows: int = _BLOCK_ROWS
+) -> Along:
+    """Costs and distances to the nearest of the first k targets, for all k in one pass.
+
+    >>> from take.blocks import ArrayBlocks
+    >>> points = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
+    >>> found = along(ArrayBlocks(points), np.array([0.3, 0.4, 0.3]), points[[1, 2]])
+    >>> found.cost.round(4).tolist(), (found.distance / 3).round(4).tolist()
+    ([0.36, 0.12], [0.5089, 0.2108])
+    """
+    K = len(targets)
+    cost, distance, counts = np.zeros(K), np.zeros(K), np.zeros(K * BINS, dtype=np.int64)
+    first_bin = np.arange(K)[:, None] * BINS
+    for start, stop in block_bounds(corpus.shape[0], block_rows):
+        nearest = squared_distances(targets, corpus.read(start, stop))  # (K, rows)
+        np.minimum.accumulate(nearest, axis=0, out=nearest)
+        cost += nearest @ weights[start:stop]
+        np.sqrt(nearest, out=nearest)
+        distance += nearest.sum(axis=1, dtype=np.float64)
+        bins = np.minimum((nearest * (BINS / 2)).astype(np.int64), BINS - 1)
+        counts += np.bincount((bins + first_bin).ravel(), minlength=K * BINS)
+    return Along(cost, distance, counts.reshape(K, BINS))
+
+
+def find_knee(sizes: Sequence[int] | Indices, costs: Sequence[float] | Float64) -> Knee | None:
+    """The k at which the cost lies farthest below the chord, against log k; None if nowhere far.
+
+    As in Kneedle (Satopää et al. 2011) both axes are scaled to 0 … 1. Against k itself every
+    curve of diminishing gains has a knee, and it moves to the right as the curve is drawn
+    farther; c − b log k, which halves its gain with every doubling and has no scale of its own, is
+    straight against log k. So is nearly k^{−α} with small α, which is how costs fall in many
+    dimensions (α ≈ 2/d): below a depth of 0.1, that is for α log K up to 0.8, there is no knee.
+
+    >>> find_knee([1, 2, 4, 8, 16], [1.0, 0.6, 0.2, 0.18, 0.16]).k
+    4
+    >>> find_knee([1, 2, 3, 4], [4.0, 3.0, 2.0, 1.0]) is None
+    True
+    """
+    k, cost = np.asarray(sizes, dtype=np.float64), np.asarray(costs, dtype=np.float64)
+    fall = float(cost[0] - cost[-1])
+    if len(k) < 3 or not fall > 1e-6 * abs(float(cost[0])):  # fp32 resolves no less
+        return None
+    x, y = np.log(k / k[0]) / np.log(k[-1] / k[0]), (cost - cost[-1]) / fall
+    depth = 1 - x - y
+    best = int(depth.argmax())
+    return Knee(k=int(k[best]), depth=float(depth[best])) if depth[best] >= LEAST_DEPTH else None

@@ -1,0 +1,52 @@
+"""Where a search keeps what it has so far, so that a killed one goes on."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from take.artifacts.atomic import atomic_path
+from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
+from take.selection.exam.search import SearchState
+from take.selection.exam.settings import ExamSettings
+from take.selection.exam.task import ExamTask
+
+
+class StateStore:
+    """The state of one search, in a file named after all that the search depends on."""
+
+    def __init__(self, folder: Path, task: ExamTask, settings: ExamSettings) -> None:
+        self.path = folder / f"exam-{_key(task, settings)}.safetensors"
+
+    def load(self) -> SearchState | None:
+        """The last state, if there is one."""
+        if not self.path.exists():
+            return None
+        saved = {name: np.array(array) for name, array in map_tensors(self.path).items()}
+        return SearchState(saved["rows"], saved["best_rows"], saved["history"])
+
+    def save(self, state: SearchState) -> None:
+        """Replace the last state by this one."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        arrays = {"rows": state.rows, "best_rows": state.best_rows, "history": state.history}
+        with atomic_path(self.path) as temporary:
+            write_tensors(temporary, {k: TensorStream.of(v) for k, v in arrays.items()})
+
+    def clear(self) -> None:
+        """Forget it: the search is done."""
+        self.path.unlink(missing_ok=True)
+
+
+def _key(task: ExamTask, settings: ExamSettings) -> str:
+    """A digest of the rows, the start and the settings."""
+    digest = hashlib.sha256(settings.model_dump_json().encode())
+    digest.update(str(task.seed).encode())
+    for rows in (task.pool, task.examined, task.watched):
+        weights = np.empty(0) if rows.weights is None else rows.weights
+        for array in (rows.phi, rows.labels, weights):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    for chosen in task.start:
+        digest.update(chosen.tobytes() + b"|")
+    return digest.hexdigest()[:16]
