@@ -2,9 +2,9 @@
 
 from kedro.pipeline import Pipeline
 
-from take.pipelines import embedding, generation, ingestion, scoring
+from take.pipelines import distillation, embedding, generation, ingestion, scoring
 
-TO_COME = ("distillation", "evaluation")
+TO_COME = ("evaluation",)
 """Stages that this version does not have yet."""
 
 
@@ -16,12 +16,16 @@ def register_pipelines() -> dict[str, Pipeline]:
     embed = ingest + embedding.create_pipeline()
     score = scoring.create_pipeline()
     generate = generation.create_pipeline()
-    distill = embed + score + generate
+    select = distillation.create_pipeline()
+    distill = embed + score + generate + select
     return {
         "__default__": distill,
         "distill": distill,
+        "distillation": select,
         "embedding": embed,
         "generation": generate,
         "ingestion": ingest,
+        # A grown corpus: the pool stays, and what was distilled before stays where it still stands.
+        "redistil": embed + score + distillation.create_redistil_pipeline(),
         "scoring": score,
     }

@@ -29,7 +29,7 @@ from take.transport.exact import draw_by_weight, read_rows, wasserstein
 Float64 = NDArray[np.float64]
 Indices = NDArray[np.int64]
 BINS = 4000  # of distances between unit vectors, 0 … 2: percentiles are right to 0.0005
-LEAST_DEPTH = 0.1  # see `find_knee`
+LEAST_DEPTH = 0.15  # see `find_knee`
 _BLOCK_ROWS = 2048
 
 
@@ -64,7 +64,7 @@ class BudgetCurve:
     w1_rows: int
     """Corpus rows, drawn by weight, that W₁ was computed on."""
     left_out_rows: int
-    """Corpus rows of classes the pool has no row of; no budget serves them, and they do not count."""
+    """Corpus rows of classes the pool has no row of: no budget serves them; they do not count."""
     paths: tuple[Indices, ...] = field(repr=False)
     """Pool rows in greedy order, class by class, or all at once if global."""
 
@@ -132,7 +132,7 @@ def along(
     >>> points = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
     >>> found = along(ArrayBlocks(points), np.array([0.3, 0.4, 0.3]), points[[1, 2]])
     >>> found.cost.round(4).tolist(), (found.distance / 3).round(4).tolist()
-    ([0.36, 0.12], [0.5089, 0.2108])
+    ([0.36, 0.12], [0.509, 0.2108])
     """
     K = len(targets)
     cost, distance, counts = np.zeros(K), np.zeros(K), np.zeros(K * BINS, dtype=np.int64)
@@ -148,14 +148,21 @@ def along(
     return Along(cost, distance, counts.reshape(K, BINS))
 
 
-def find_knee(sizes: Sequence[int] | Indices, costs: Sequence[float] | Float64) -> Knee | None:
+class Bend(NamedTuple):
+    """Where a curve lies farthest below its chord, and how far, as a share of its whole fall."""
+
+    k: int
+    depth: float
+
+
+def find_knee(sizes: Sequence[int] | Indices, costs: Sequence[float] | Float64) -> Bend | None:
     """The k at which the cost lies farthest below the chord, against log k; None if nowhere far.
 
     As in Kneedle (Satopää et al. 2011) both axes are scaled to 0 … 1. Against k itself every
     curve of diminishing gains has a knee, and it moves to the right as the curve is drawn
     farther; c − b log k, which halves its gain with every doubling and has no scale of its own, is
     straight against log k. So is nearly k^{−α} with small α, which is how costs fall in many
-    dimensions (α ≈ 2/d): below a depth of 0.1, that is for α log K up to 0.8, there is no knee.
+    dimensions (α ≈ 2/d): below a depth of 0.15, that is for α log K up to 1.2, there is no knee.
 
     >>> find_knee([1, 2, 4, 8, 16], [1.0, 0.6, 0.2, 0.18, 0.16]).k
     4
@@ -169,4 +176,60 @@ def find_knee(sizes: Sequence[int] | Indices, costs: Sequence[float] | Float64) 
     x, y = np.log(k / k[0]) / np.log(k[-1] / k[0]), (cost - cost[-1]) / fall
     depth = 1 - x - y
     best = int(depth.argmax())
-    return Knee(k=int(k[best]), depth=float(depth[best])) if depth[best] >= LEAST_DEPTH else None
+    return Bend(int(k[best]), float(depth[best])) if depth[best] >= LEAST_DEPTH else None
+
+
+def _groups(distillation: Distillation) -> Iterator[tuple[Indices, Indices]]:
+    """Corpus rows, and the pool rows that may serve them."""
+    if distillation.scope == "global":
+        yield np.arange(len(distillation.labels)), np.arange(len(distillation.pool))
+        return
+    for label in np.unique(distillation.labels):
+        candidates = np.flatnonzero(distillation.pool_labels == label)
+        if len(candidates):
+            yield np.flatnonzero(distillation.labels == label), candidates
+
+
+def _exact(
+    distillation: Distillation,
+    groups: Sequence[tuple[Indices, Indices]],
+    paths: Sequence[Indices],
+    sizes: Indices,
+    options: CurveOptions,
+) -> tuple[Float64, int]:
+    """W₁(P^w, P_S) at some sizes, all on one sample, so that they can be compared."""
+    weights = np.zeros(len(distillation.labels))
+    for rows, _ in groups:
+        weights[rows] = distillation.weights[rows]
+    n_classes = len(np.unique(distillation.labels))
+    chosen, shares = draw_by_weight(weights, options.w1_rows_per_class * n_classes, options.seed)
+    sample = read_rows(distillation.corpus, chosen)
+    values = np.full(len(sizes), np.nan)
+    for size in np.unique(np.geomspace(1, sizes[-1], options.w1_points).round().astype(np.int64)):
+        targets = distillation.pool[np.concatenate([path[:size] for path in paths])]
+        equal = np.full(len(targets), 1 / len(targets))
+        values[size - 1] = wasserstein(sample, shares, targets, equal)
+    return values, len(chosen)
+
+
+def _quantiles(counts: Indices, share: float) -> Float64:
+    """The distance at or below which a share of the rows are, line by line, straight in a bin."""
+    cumulated = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
+    edges = np.linspace(0, 2, BINS + 1)
+    return np.array([np.interp(share * line[-1], line, edges) for line in cumulated])
+
+
+def _described(bend: Bend | None, largest: int, scope: Scope) -> Knee:
+    unit = "rows a class" if scope == "class" else "rows"
+    caveat = "This is a suggestion about coverage, not about accuracy."
+    if bend is None:
+        sentence = (
+            f"The cost has no knee up to {largest} {unit}: it goes on falling about as it began, "
+            f"so the curve speaks for no particular budget. {caveat}"
+        )
+        return Knee(k=None, depth=None, sentence=sentence)
+    sentence = (
+        f"Up to about {bend.k} {unit} each doubling of the budget lowers the transport cost "
+        f"quickly, beyond that slowly (measured up to {largest}). {caveat}"
+    )
+    return Knee(k=bend.k, depth=bend.depth, sentence=sentence)

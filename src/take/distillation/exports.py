@@ -98,7 +98,7 @@ def write_datasets_folder(table: pd.DataFrame, folder: Path, class_names: Sequen
     import pyarrow.parquet as pq
 
     check_distilled(table, class_names)
-    types = {"label": pa.int64(), "weight": pa.float64()}
+    types: dict[str, pa.DataType] = {"label": pa.int64(), "weight": pa.float64()}
     features: dict[str, dict[str, Any]] = {
         column: {"dtype": _NUMBERS.get(column, "string"), "_type": "Value"}
         for column in table.columns
@@ -200,9 +200,9 @@ def _string_columns(table: pd.DataFrame) -> list[str]:
 def _formula_start() -> re.Pattern[str]:
     """The places at which a spreadsheet could begin to read a formula.
 
-    Not only the front of a cell. Where numbers have a decimal comma, Excel separates cells at ";".
-    To it, no text of ours begins with its quote, so a ";" in a text ends a cell and a line break
-    ends a row: `fine;=A1` has a formula in the middle.
+    Not only the front of a cell: where numbers have a decimal comma, Excel separates cells at ";".
+    Our texts' quotes then stand inside its cells, where they mean nothing, so a ";" in a text ends
+    a cell and a line break ends a row. `fine;=A1` has a formula in the middle.
     """
     characters = map(chr, range(sys.maxunicode + 1))
     unseen = {character for character in characters if category(character) in _UNSEEN}

@@ -7,10 +7,10 @@ every training row is somewhere and all masses sum to 1, and they are counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from take.selection.rows import rows_at
 from take.transport.costs import squared_norms
 from take.transport.errors import TransportError
 from take.transport.lineage import Lineage, entropic_lineage, nearest_lineage
-from take.transport.sinkhorn import EPSILON, SinkhornOptions, entropic_plan
+from take.transport.sinkhorn import EPSILON, entropic_plan
 
 Float64 = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,7 +36,7 @@ _NORM_TOLERANCE = 1e-2  # of ‖φ‖ from 1; far more than fp16 features need
 
 
 class Part(NamedTuple):
-    """Corpus rows, and the distilled rows they may be assigned to, as places in the choice."""
+    """Corpus rows, and the places in the choice of the rows they may be assigned to."""
 
     rows: Indices
     targets: Indices
@@ -72,7 +72,7 @@ class Distillation:
             ("pool_labels", self.pool_labels.shape, (n_pool,)),
         ):
             _refuse(shape != expected, name, f"shape is {shape}", f"{expected}")
-        _refuse(self.scope not in ("class", "global"), "scope", f"{self.scope!r}", "class, global")
+        _refuse(self.scope not in get_args(Scope), "scope", repr(self.scope), str(get_args(Scope)))
         K, distinct = len(self.chosen), len(np.unique(self.chosen))
         inside = K > 0 and 0 <= self.chosen.min() <= self.chosen.max() < n_pool
         _refuse(
@@ -156,7 +156,6 @@ def trace(
     plan: Plan = "nearest",
     top: int = TOP,
     epsilon: float = EPSILON,
-    options: SinkhornOptions | None = None,
 ) -> Traced:
     """γ_nc from every corpus row to the distilled rows, class by class where the scope is `class`.
 
@@ -170,10 +169,10 @@ def trace(
     >>> weights, labels = np.array([0.5, 0.3, 0.2]), np.zeros(3, dtype=np.int64)
     >>> made = Distillation(ArrayBlocks(rows), weights, labels, rows, labels, np.array([2, 0]))
     >>> found = trace(made, top=1)
-    >>> found.main_target.tolist(), found.assigned.tolist(), found.unlisted.tolist()
+    >>> found.main_target.tolist(), found.assigned.tolist(), found.unlisted.round(9).tolist()
     ([1, 1, 0], [0.2, 0.8], [0.0, 0.3])
     """
-    _refuse(plan not in ("nearest", "entropic"), "plan", f"{plan!r}", "nearest, entropic")
+    _refuse(plan not in get_args(Plan), "plan", repr(plan), str(get_args(Plan)))
     _refuse(top < 1, "top", f"{top}", "one listed row per distilled row or more")
     n_rows, K = len(distillation.labels), len(distillation.chosen)
     main_target, assigned = np.full(n_rows, -1, dtype=np.int64), np.zeros(K)
@@ -181,12 +180,12 @@ def trace(
     for part in distillation.parts():
         mass = float(distillation.weights[part.rows].sum())
         entropic = plan == "entropic" and mass > 0 and not part.stray
-        found = _lineage(distillation, part, top, (epsilon, options) if entropic else None)
+        found = _lineage(distillation, part, top, epsilon if entropic else None)
         main_target[part.rows] = part.targets[found.main_target]
         assigned[part.targets] += found.assigned
         entries.append((part.targets[found.target], part.rows[found.row], found.mass))
         strays = part.rows if part.stray else strays
-    target, row, listed = _heaviest(*(np.concatenate(each) for each in zip(*entries)), top)
+    target, row, listed = _heaviest(entries, top)
     unlisted = np.maximum(assigned - np.bincount(target, weights=listed, minlength=K), 0)
     traced = Traced(
         target=target,
@@ -224,9 +223,8 @@ def lineage_tables(
         }
     ).join(sources.iloc[traced.row].reset_index(drop=True).add_prefix("source_"))
     lineage.insert(2, "source_id", lineage.pop("source_id"))
-    distance_sums = np.bincount(traced.main_target, traced.main_distance, minlength=K)
-    with np.errstate(invalid="ignore"):  # a row that stands for nothing has no mean distance
-        mean_distance = distance_sums / traced.rows
+    distances = np.bincount(traced.main_target, traced.main_distance, minlength=K)
+    present = np.where(traced.rows > 0, traced.rows, np.nan)  # of nothing there is no mean
     totals = pd.DataFrame(
         {
             "id": ids,
@@ -235,7 +233,7 @@ def lineage_tables(
             "listed_mass": traced.assigned - traced.unlisted,
             "unlisted_mass": traced.unlisted,
             "rows": traced.rows,
-            "mean_distance": mean_distance,
+            "mean_distance": distances / present,
         }
     )
     assignments = pd.DataFrame(
@@ -248,28 +246,21 @@ def lineage_tables(
     return LineageTables(lineage, totals, assignments)
 
 
-def _lineage(
-    distillation: Distillation,
-    part: Part,
-    top: int,
-    entropic: tuple[float, SinkhornOptions | None] | None,
-) -> Lineage:
+def _lineage(distillation: Distillation, part: Part, top: int, epsilon: float | None) -> Lineage:
     corpus, weights = rows_at(distillation.corpus, part.rows), distillation.weights[part.rows]
     targets = distillation.targets[part.targets]
-    if entropic is None:
+    if epsilon is None:
         return nearest_lineage(corpus, weights, targets, top)
-    epsilon, options = entropic
     # The plan depends on shares within the class alone; the lineage puts the class's mass back.
-    plan = entropic_plan(
-        corpus, weights / weights.sum(), targets, epsilon=epsilon, options=options
-    )
+    plan = entropic_plan(corpus, weights / weights.sum(), targets, epsilon=epsilon)
     return entropic_lineage(corpus, weights, targets, plan, top)
 
 
 def _heaviest(
-    target: Indices, row: Indices, mass: Float64, top: int
+    entries: Sequence[tuple[Indices, Indices, Float64]], top: int
 ) -> tuple[Indices, Indices, Float64]:
     """The `top` entries of each target; strays may have lengthened a list. Of equals, the first."""
+    target, row, mass = (np.concatenate(column) for column in zip(*entries, strict=True))
     order = np.lexsort((row, -mass, target))
     target, row, mass = target[order], row[order], mass[order]
     kept = np.arange(len(target)) - np.searchsorted(target, target) < top
@@ -302,5 +293,5 @@ def _check(traced: Traced) -> None:
 
 def _refuse(bad: bool, where: str, problem: str, allowed: str) -> None:
     if bad:
-        remedy = "give corpus, weights, pool and choice of one run of distillation"
+        remedy = "give corpus, weights, pool and choice of one run, and allowed settings"
         raise InputError(problem, where=where, allowed=allowed, remedy=remedy)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from take.artifacts.atomic import atomic_path
+from take.artifacts.records import record_path, write_record
 from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
 from take.selection.exam.search import SearchState
 from take.selection.exam.settings import ExamSettings
@@ -33,10 +34,12 @@ class StateStore:
         arrays = {"rows": state.rows, "best_rows": state.best_rows, "history": state.history}
         with atomic_path(self.path) as temporary:
             write_tensors(temporary, {k: TensorStream.of(v) for k, v in arrays.items()})
+        write_record(self.path)
 
     def clear(self) -> None:
         """Forget it: the search is done."""
-        self.path.unlink(missing_ok=True)
+        for path in (self.path, record_path(self.path)):
+            path.unlink(missing_ok=True)
 
 
 def _key(task: ExamTask, settings: ExamSettings) -> str:

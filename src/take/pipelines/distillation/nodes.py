@@ -1,0 +1,274 @@
+"""Nodes of `distillation`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from take.corpus.budget import Budget
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
+from take.datasets.datasets_folder import DistilledSet
+from take.distillation.curve import CurveOptions, budget_curve
+from take.distillation.exports import check_distilled, formula_cells, to_csv, to_jsonl
+from take.distillation.figures import coverage_figure, curve_figure, transport_figure
+from take.distillation.indicators import Findings, IndicatorOptions, measure
+from take.distillation.lineage import Distillation, Traced, lineage_tables, trace
+from take.distillation.regions import cover, least_covered_regions
+from take.distillation.report import DistillationReport, RunFacts
+from take.distillation.settings import DescriptionSettings
+from take.encoder.embeddings import Embeddings
+from take.knowledge.trajectory import ProbeTrajectory
+from take.selection.figures import search_figure
+from take.selection.geometry import Probe, Seen, joined_features
+from take.selection.problem import LabelledRows, SelectionProblem
+from take.selection.registry import selector
+from take.selection.report import SearchStep, SelectionReport
+from take.selection.settings import SelectionSettings
+from take.selection.weights import tempered
+
+_logger = logging.getLogger(__name__)
+
+
+class ChosenRows(NamedTuple):
+    """The outputs of `select_rows`."""
+
+    selection: pd.DataFrame
+    """The chosen pool rows by id, class by class, in order of choice."""
+    report: SelectionReport
+
+
+class TracedRows(NamedTuple):
+    """The outputs of `trace_rows`."""
+
+    distilled: pd.DataFrame
+    lineage: pd.DataFrame
+    """The training rows each distilled row stands for, heaviest first."""
+    lineage_totals: pd.DataFrame
+    """What each stands for in all; names no training row."""
+    assignments: pd.DataFrame
+    """Every training row and its distilled row."""
+
+
+class Exports(NamedTuple):
+    """The outputs of `export_distilled`."""
+
+    csv: str
+    jsonl: str
+    dataset: DistilledSet
+
+
+class Description(NamedTuple):
+    """The outputs of `describe_distilled`."""
+
+    report: DistillationReport
+    budget_curve: pd.DataFrame
+    least_covered: pd.DataFrame
+    transport_map: Any
+    coverage_plot: Any
+    budget_plot: Any
+
+
+def chosen_rows(
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    weights: pd.DataFrame,
+    trajectory: ProbeTrajectory,
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    generator_rows: pd.DataFrame,
+    search_folder: Path,
+    budget: str | int,
+    settings: SelectionSettings,
+    previous_distilled: pd.DataFrame | None = None,
+) -> ChosenRows:
+    """The candidates that become the distilled rows; the previous ones where they still stand."""
+    texts, pool_texts = text_columns(corpus), text_columns(pool)
+    probe = Probe(trajectory.weights[-1], trajectory.biases[-1])
+    features, pool_features = joined_features(
+        Seen(embeddings, texts),
+        Seen(pool_embeddings, pool_texts),
+        probe,
+        settings.geometry,
+        settings.seed,
+    )
+    trained = set(generator_rows.loc[generator_rows["role"] == "trained", "id"])
+    previous = None if previous_distilled is None else _still_there(previous_distilled, pool)
+    problem = SelectionProblem(
+        corpus=LabelledRows(features, embeddings, texts, class_ids(corpus)),
+        weights=tempered(weights["weight"].to_numpy(), settings.tempering),
+        pool=LabelledRows(pool_features, pool_embeddings, pool_texts, class_ids(pool)),
+        budgets=Budget.parse(budget).split(class_sizes(corpus)),
+        unseen=np.flatnonzero(~corpus["id"].isin(trained).to_numpy()),
+        scope=settings.scope,
+        previous=previous,
+    )
+    found = selector(settings.selector)(problem, settings, search_folder)
+    kept = None if previous is None else int(np.isin(previous, found.rows).sum())
+    report = SelectionReport(
+        selector=settings.selector,
+        scope=settings.scope,
+        budget=str(Budget.parse(budget)),
+        rows=len(found.rows),
+        pool_rows=len(pool),
+        kept_rows=kept,
+        seed=settings.seed,
+        tempering=settings.tempering,
+        figures=found.diagnostics,
+        steps=[SearchStep.model_validate(step) for step in found.steps],
+    )
+    if previous is not None:
+        _logger.info("Of %s rows distilled before, %s still stand.", len(previous), kept)
+    chosen = pool.iloc[found.rows]
+    selection = chosen[["id", "label", "label_name"]].reset_index(drop=True)
+    return ChosenRows(selection, report)
+
+
+def traced_rows(
+    selection: pd.DataFrame,
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    weights: pd.DataFrame,
+    choice: SelectionSettings,
+    settings: DescriptionSettings,
+) -> TracedRows:
+    """The distilled rows with what each stands for."""
+    distillation = _distillation(
+        selection, pool, pool_embeddings, corpus, embeddings, weights, choice
+    )
+    traced = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
+    distilled = _distilled(pool, distillation, traced, settings)
+    check_distilled(distilled, class_names(corpus))
+    _logger.info("Distilled %s rows into %s.", f"{len(corpus):,}", len(distilled))
+    return TracedRows(distilled, *lineage_tables(traced, corpus, distilled))
+
+
+def exports(distilled: pd.DataFrame, corpus: pd.DataFrame) -> Exports:
+    """The distilled rows for spreadsheets, for programs, and for the `datasets` library."""
+    formulas = formula_cells(distilled)
+    if formulas:
+        _logger.info("%s cells of the CSV could be read as formulas: neutralised.", formulas)
+    return Exports(
+        to_csv(distilled), to_jsonl(distilled), DistilledSet(distilled, class_names(corpus))
+    )
+
+
+def description(
+    distilled: pd.DataFrame,
+    selection: pd.DataFrame,
+    selection_report: SelectionReport,
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    weights: pd.DataFrame,
+    choice: SelectionSettings,
+    settings: DescriptionSettings,
+) -> Description:
+    """How well the distilled rows stand for the corpus, and what other budgets would give."""
+    distillation = _distillation(
+        selection, pool, pool_embeddings, corpus, embeddings, weights, choice
+    )
+    names = class_names(corpus)
+    traced = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
+    covered = cover(distillation)
+    regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
+    curve = budget_curve(distillation, _curve_options(distillation, choice, settings))
+    measured = measure(
+        distillation,
+        traced,
+        covered,
+        names,
+        RunFacts(
+            selector=choice.selector,
+            scope=choice.scope,
+            budget=selection_report.budget,
+            seed=choice.seed,
+            tempering=choice.tempering,
+        ),
+        Findings(regions.report, curve.knee),
+        IndicatorOptions(settings.sample_rows, choice.epsilon, settings.seed),
+    )
+    _logger.info("Distilled rows (random ones): %s.", measured.report.summary())
+    _logger.info(curve.knee.sentence)
+    return Description(
+        measured.report,
+        curve.table,
+        regions.table,
+        transport_figure(distillation, traced, names, settings.seed),
+        coverage_figure(covered, measured.random, distillation.labels, names),
+        curve_figure(curve, _rows_per_part(distillation), measured.report.cost),
+    )
+
+
+def search_plot(selection_report: SelectionReport) -> Any:
+    """How the search for the rows went."""
+    return search_figure(selection_report)
+
+
+def _still_there(previous: pd.DataFrame, pool: pd.DataFrame) -> np.ndarray:
+    """The places in the pool of rows that were distilled before."""
+    columns = ["id", "label", *TEXT_COLUMNS[task_of(pool)]]
+    places = pool[columns].assign(place=np.arange(len(pool)))
+    found = previous[columns].merge(places, on=columns)["place"].to_numpy(dtype=np.int64)
+    if len(found) < len(previous):
+        _logger.warning(
+            "%s of %s rows distilled before are not in the pool any more.",
+            len(previous) - len(found),
+            len(previous),
+        )
+    return found
+
+
+def _distillation(
+    selection: pd.DataFrame,
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    weights: pd.DataFrame,
+    choice: SelectionSettings,
+) -> Distillation:
+    return Distillation(
+        corpus=embeddings,
+        weights=tempered(weights["weight"].to_numpy(), choice.tempering),
+        labels=class_ids(corpus),
+        pool=pool_embeddings.read(0, len(pool)),
+        pool_labels=class_ids(pool),
+        chosen=pd.Index(pool["id"]).get_indexer(selection["id"]),
+        scope=choice.scope,
+    )
+
+
+def _distilled(
+    pool: pd.DataFrame, distillation: Distillation, traced: Traced, settings: DescriptionSettings
+) -> pd.DataFrame:
+    columns = ["id", *TEXT_COLUMNS[task_of(pool)], "label", "label_name"]
+    rows = pool.iloc[distillation.chosen][columns].reset_index(drop=True)
+    weight = np.ones(len(rows))
+    if settings.sample_weights == "mass":
+        weight = traced.assigned * len(rows)
+    return rows.assign(weight=weight)
+
+
+def _curve_options(
+    distillation: Distillation, choice: SelectionSettings, settings: DescriptionSettings
+) -> CurveOptions:
+    return CurveOptions(
+        largest=settings.curve_rows_per_class or _rows_per_part(distillation),
+        memory_bytes=choice.memory_bytes,
+        block_rows=choice.block_rows,
+        seed=settings.seed,
+    )
+
+
+def _rows_per_part(distillation: Distillation) -> int:
+    """Rows of the class with most, or rows in all where classes compete."""
+    labels = distillation.target_labels
+    return len(labels) if distillation.scope == "global" else int(np.bincount(labels).max())
