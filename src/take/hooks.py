@@ -64,7 +64,7 @@ class RequestHooks:
         is_partial = any(run_params.get(key) for key in _FILTERS)
         if TO_COME and not is_partial and {"distill", "__default__"} & set(names):
             _logger.warning(
-                "This is as far as 'distill' goes in version %s: %s are still to come.",
+                "This is as far as 'distill' goes in version %s. Still to come: %s.",
                 __version__,
                 ", ".join(TO_COME),
             )

@@ -24,7 +24,7 @@ from take.selection.problem import Scope
 from take.selection.rows import rows_at
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
-from take.transport.exact import draw_by_weight, read_rows, wasserstein
+from take.transport.exact import SAMPLE_ROWS, draw_by_weight, read_rows, wasserstein
 
 Float64 = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -38,7 +38,7 @@ class CurveOptions:
     """How far the curve goes, and how often it is measured exactly."""
 
     largest: int = 30  # k of the last point: rows per class, or rows in all if global
-    w1_rows_per_class: int = 500  # corpus rows that stand for a class in the exact distances
+    w1_rows_per_class: int = 500  # corpus rows that stand for a class in W₁, 2,000 for all at most
     w1_points: int = 6  # budgets at which W₁ is computed, in geometric steps
     memory_bytes: int = 2**30  # for columns that the path keeps
     block_rows: int = _BLOCK_ROWS
@@ -82,26 +82,28 @@ class Along(NamedTuple):
         return Along(*(each[place] for each in self))
 
 
-def budget_curve(distillation: Distillation, options: CurveOptions | None = None) -> BudgetCurve:
+def budget_curve(
+    distillation: Distillation,
+    options: CurveOptions | None = None,
+    known: Sequence[Indices] = (),
+) -> BudgetCurve:
     """Cost, coverage and W₁ for k = 1 … `largest`, and a suggestion where to stop.
 
     r̄ and its 95th percentile are over corpus rows, each to the nearest allowed row; W₁(P^w, P_S) is
     exact on a stated sample, with equal masses on the rows of S, whatever the class. Where a class
-    has fewer candidates than k, all of them are taken.
+    has fewer candidates than k, all of them are taken. `known` are nested paths that a selector has
+    taken already, pool rows of one class each: one that is long enough is not looked for again.
     """
     options = options or CurveOptions()
     groups = list(_groups(distillation))
-    paths, parts = [], []
-    for rows, candidates in groups:
-        corpus, weights = rows_at(distillation.corpus, rows), distillation.weights[rows]
-        mass = float(weights.sum())
-        # A class of weight 0 costs nothing, but its rows are to be covered all the same.
-        shares = weights / mass if mass > 0 else np.full(len(rows), 1 / len(rows))
-        pool = distillation.pool[candidates]
-        columns = CostColumns(corpus, pool, options.memory_bytes, options.block_rows)
-        order = greedy_path(columns, shares, min(options.largest, len(candidates))).rows
-        paths.append(candidates[order])
-        parts.append(along(columns.corpus, weights, pool[order]))
+    if not any(distillation.weights[rows].any() for rows, _ in groups):
+        raise InputError(
+            "no class with weight in the corpus has a candidate in the pool",
+            where="budget curve",
+            remedy="check that pool and corpus have the same labels",
+        )
+    walks = [_walk(distillation, *group, options, known) for group in groups]
+    paths, parts = zip(*walks, strict=True)
     sizes = np.arange(1, min(options.largest, max(map(len, paths))) + 1)
     found = [part.at(sizes) for part in parts]
     cost = np.sum([part.cost for part in found], axis=0)
@@ -120,7 +122,7 @@ def budget_curve(distillation: Distillation, options: CurveOptions | None = None
     )
     left_out = len(distillation.labels) - n_rows
     knee = _described(find_knee(sizes, cost), int(sizes[-1]), distillation.scope)
-    return BudgetCurve(table, knee, distillation.scope, w1_rows, left_out, tuple(paths))
+    return BudgetCurve(table, knee, distillation.scope, w1_rows, left_out, paths)
 
 
 def along(
@@ -190,6 +192,27 @@ def _groups(distillation: Distillation) -> Iterator[tuple[Indices, Indices]]:
             yield np.flatnonzero(distillation.labels == label), candidates
 
 
+def _walk(
+    distillation: Distillation,
+    rows: Indices,
+    candidates: Indices,
+    options: CurveOptions,
+    known: Sequence[Indices],
+) -> tuple[Indices, Along]:
+    """The greedy path of one group, and what it gives; the columns it kept are let go."""
+    corpus, weights = rows_at(distillation.corpus, rows), distillation.weights[rows]
+    length = min(options.largest, len(candidates))
+    path = next((p for p in known if len(p) >= length and np.isin(p, candidates).all()), None)
+    if path is None:
+        mass = float(weights.sum())
+        # A class of weight 0 costs nothing, but its rows are to be covered all the same.
+        shares = weights / mass if mass > 0 else np.full(len(rows), 1 / len(rows))
+        pool = distillation.pool[candidates]
+        columns = CostColumns(corpus, pool, options.memory_bytes, options.block_rows)
+        corpus, path = columns.corpus, candidates[greedy_path(columns, shares, length).rows]
+    return path[:length], along(corpus, weights, distillation.pool[path[:length]])
+
+
 def _exact(
     distillation: Distillation,
     groups: Sequence[tuple[Indices, Indices]],
@@ -202,7 +225,8 @@ def _exact(
     for rows, _ in groups:
         weights[rows] = distillation.weights[rows]
     n_classes = len(np.unique(distillation.labels))
-    chosen, shares = draw_by_weight(weights, options.w1_rows_per_class * n_classes, options.seed)
+    n_sampled = min(options.w1_rows_per_class * n_classes, SAMPLE_ROWS)
+    chosen, shares = draw_by_weight(weights, n_sampled, options.seed)
     sample = read_rows(distillation.corpus, chosen)
     values = np.full(len(sizes), np.nan)
     for size in np.unique(np.geomspace(1, sizes[-1], options.w1_points).round().astype(np.int64)):
@@ -221,15 +245,15 @@ def _quantiles(counts: Indices, share: float) -> Float64:
 
 def _described(bend: Bend | None, largest: int, scope: Scope) -> Knee:
     unit = "rows a class" if scope == "class" else "rows"
-    caveat = "This is a suggestion about coverage, not about accuracy."
     if bend is None:
         sentence = (
             f"The cost has no knee up to {largest} {unit}: it goes on falling about as it began, "
-            f"so the curve speaks for no particular budget. {caveat}"
+            "and suggests no budget. It speaks of coverage, not of accuracy."
         )
         return Knee(k=None, depth=None, sentence=sentence)
     sentence = (
         f"Up to about {bend.k} {unit} each doubling of the budget lowers the transport cost "
-        f"quickly, beyond that slowly (measured up to {largest}). {caveat}"
+        f"quickly, beyond that slowly (measured up to {largest}). This is a suggestion about "
+        "coverage, not about accuracy."
     )
     return Knee(k=bend.k, depth=bend.depth, sentence=sentence)

@@ -101,10 +101,10 @@ def coverage_figure(
     figure.update_layout(
         barmode="overlay",
         title=_headed(
-            f"A training row is {r_chosen:.3f} from its nearest distilled row "
+            f"On average a training row is {r_chosen:.3f} from its nearest distilled row "
             f"({r_chance:.3f} for a random choice)",
             "Distance ‖φ − φ'‖ of each training row to the nearest distilled row it may be "
-            "assigned to: 0 is the same text, √2 ≈ 1.41 an unrelated one.",
+            "assigned to: 0 is the same φ, √2 ≈ 1.41 an unrelated one.",
         ),
     )
     figure.update_xaxes(title_text="distance to the nearest distilled row")
@@ -179,7 +179,7 @@ def _side_by_side(titles: Sequence[str]) -> Any:
     figure.update_layout(
         template="plotly_white",
         height=560,
-        margin={"t": 160, "b": 90},
+        margin={"t": 145, "b": 90},
         legend={"orientation": "h", "y": -0.2},
     )
     return figure
@@ -213,11 +213,13 @@ def _distilled_points(
     sizes = _SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(traced.assigned / traced.assigned.max())
     for label, name in enumerate(label_names):
         mine = np.flatnonzero(distillation.target_labels == label)
-        edge = {"color": "white", "width": 1.5}
+        symbol = ("circle", "diamond", "square")[label // len(_CLASS_COLOURS) % 3]
+        marker = {"color": _colour(label), "symbol": symbol, "size": sizes[mine]}
+        marker |= {"opacity": 0.9, "line": {"color": "white", "width": 1.5}}
         _points(
             figure,
             targets[mine],
-            marker={"color": _colour(label), "size": sizes[mine], "opacity": 0.9, "line": edge},
+            marker=marker,
             name=f"{name} ({len(mine)} distilled)",
             legendgroup=str(label),
             customdata=np.stack([traced.assigned[mine], traced.rows[mine]], axis=1),

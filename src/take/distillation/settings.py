@@ -27,9 +27,9 @@ class DescriptionSettings(BaseModel):
         "`entropic`: it is shared among them as Eq. 11 has it",
     )
     curve_rows_per_class: int | None = Field(
-        default=None, ge=1, description="how far the budget curve goes; None: to the budget"
+        default=None, ge=1, description="how far the budget curve goes; None: twice the budget"
     )
     sample_rows: int = Field(
-        default=2000, ge=10, le=20_000, description="corpus rows in the exact distances"
+        default=1000, ge=10, le=20_000, description="corpus rows in the exact distances"
     )
     seed: int = Field(default=0, ge=0, lt=2**32)

@@ -11,6 +11,7 @@ and submodular, so that greedy reaches 1 − 1/e of the best.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -41,15 +42,18 @@ def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> S
     greedy adds what is missing and few swaps are allowed: `settings.most_replaced`.
     """
     columns = CostColumns(problem.corpus, problem.pool, settings.memory_bytes, settings.block_rows)
-    path = greedy_path(columns, problem.weights, problem.budget, problem.previous)
-    rows, cost = path.rows, float(path.costs[-1])
+    length = problem.budget
+    if problem.previous is None:
+        length = min(len(problem.pool), ceil(settings.path_factor * problem.budget))
+    path = greedy_path(columns, problem.weights, length, problem.previous)
+    rows, cost = path.rows[: problem.budget], float(path.costs[problem.budget - 1])
     diagnostics = {"greedy_cost": cost, "computed_gains": float(path.computed_gains)}
     if settings.refine:
         search = SwapSearch(columns, problem.weights, rows)
         search.run(_swaps_allowed(problem, rows, settings))
         rows, cost = search.in_greedy_order(), search.cost
         diagnostics |= {"swaps": float(search.swaps), "sweeps": float(search.sweeps)}
-    return Selected(rows, {"cost": cost, **diagnostics})
+    return Selected(rows, {"cost": cost, **diagnostics}, path.rows)
 
 
 def _swaps_allowed(problem: ClassProblem, rows: Indices, settings: SelectionSettings) -> int | None:

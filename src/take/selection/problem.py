@@ -7,7 +7,7 @@ all classes, because a learner is taught with all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
@@ -167,6 +167,7 @@ class Selected:
 
     rows: Indices  # K_c candidates within the class, in order of choice (nested where it is nested)
     diagnostics: dict[str, float]
+    path: Indices | None = None  # a nested choice on the way: its first k are one for every k ≤ K_c
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ class Selection:
 
     rows: Indices  # (K,) rows of the pool, class by class, in order of choice
     diagnostics: dict[str, float]
-    steps: tuple[dict[str, float], ...] = field(default=())  # how a search went, where there is one
+    steps: tuple[dict[str, float], ...] = ()  # how a search went, where there is one
+    paths: tuple[Indices, ...] = ()  # nested choices of pool rows, class by class, where there are
 
 
 class Selector(Protocol):
@@ -216,11 +218,13 @@ class EachClass:
                 allowed="exam or facility, to distil again",
                 remedy="choose one of them, or distil anew",
             )
-        rows, figures, masses = [], [], []
+        rows, figures, masses, paths = [], [], [], []
         for part in problem.parts():
             found = self._choose(part.problem, settings, settings.seed)
             rows.append(part.pool_rows[found.rows])
             figures.append(found.diagnostics)
+            if found.path is not None:
+                paths.append(part.pool_rows[found.path])
             members = problem.corpus.labels == problem.pool.labels[part.pool_rows[0]]
             masses.append(1.0 if problem.scope == "global" else problem.weights[members].sum())
         shares = np.array(masses) / np.sum(masses)
@@ -228,4 +232,4 @@ class EachClass:
             name: float(shares @ np.array([figure[name] for figure in figures]))
             for name in figures[0]
         }
-        return Selection(np.concatenate(rows), means)
+        return Selection(np.concatenate(rows), means, paths=tuple(paths))

@@ -46,6 +46,12 @@ class SelectionSettings(BaseModel):
         default=1e-5, gt=0, lt=1, description="largest Σ_c |Σ_n γ_nc − ν_c| of a converged plan"
     )
 
+    path_factor: float = Field(
+        default=2.0,
+        ge=1,
+        le=100,
+        description="`facility`, `exam`: greedy goes on to so many times the budget, for the curve",
+    )
     refine: bool = Field(default=True, description="`facility`: swap until no swap lowers the cost")
     swap_rows: int = Field(
         default=4096, ge=1, le=1_000_000, description="`swap`: corpus rows drawn by weight"

@@ -40,6 +40,8 @@ class ChosenRows(NamedTuple):
     selection: pd.DataFrame
     """The chosen pool rows by id, class by class, in order of choice."""
     report: SelectionReport
+    greedy_path: pd.DataFrame
+    """Where the selector took a nested path, its candidates by part and rank; else empty."""
 
 
 class TracedRows(NamedTuple):
@@ -125,7 +127,7 @@ def chosen_rows(
         _logger.info("Of %s rows distilled before, %s still stand.", len(previous), kept)
     chosen = pool.iloc[found.rows]
     selection = chosen[["id", "label", "label_name"]].reset_index(drop=True)
-    return ChosenRows(selection, report)
+    return ChosenRows(selection, report, _path_table(found.paths, pool))
 
 
 def traced_rows(
@@ -163,6 +165,7 @@ def description(
     distilled: pd.DataFrame,
     selection: pd.DataFrame,
     selection_report: SelectionReport,
+    greedy_path: pd.DataFrame,
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,
     corpus: pd.DataFrame,
@@ -179,7 +182,8 @@ def description(
     traced = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
     covered = cover(distillation)
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
-    curve = budget_curve(distillation, _curve_options(distillation, choice, settings))
+    known = _paths(greedy_path, pool)
+    curve = budget_curve(distillation, _curve_options(distillation, known, choice, settings), known)
     measured = measure(
         distillation,
         traced,
@@ -210,6 +214,18 @@ def description(
 def search_plot(selection_report: SelectionReport) -> Any:
     """How the search for the rows went."""
     return search_figure(selection_report)
+
+
+def _path_table(paths: tuple[np.ndarray, ...], pool: pd.DataFrame) -> pd.DataFrame:
+    part = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
+    rows = np.concatenate([np.empty(0, dtype=np.int64), *paths])
+    rank = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(len(p)) + 1 for p in paths)])
+    return pd.DataFrame({"part": part, "rank": rank, "id": pool["id"].to_numpy()[rows]})
+
+
+def _paths(table: pd.DataFrame, pool: pd.DataFrame) -> list[np.ndarray]:
+    places = pd.Index(pool["id"]).get_indexer(table["id"])
+    return [places[rows] for rows in table.groupby("part").indices.values()]
 
 
 def _still_there(previous: pd.DataFrame, pool: pd.DataFrame) -> np.ndarray:
@@ -258,10 +274,15 @@ def _distilled(
 
 
 def _curve_options(
-    distillation: Distillation, choice: SelectionSettings, settings: DescriptionSettings
+    distillation: Distillation,
+    known: list[np.ndarray],
+    choice: SelectionSettings,
+    settings: DescriptionSettings,
 ) -> CurveOptions:
+    """As far as the user asks, or as the selector has gone."""
+    gone = max(map(len, known), default=2 * _rows_per_part(distillation))
     return CurveOptions(
-        largest=settings.curve_rows_per_class or _rows_per_part(distillation),
+        largest=settings.curve_rows_per_class or gone,
         memory_bytes=choice.memory_bytes,
         block_rows=choice.block_rows,
         seed=settings.seed,

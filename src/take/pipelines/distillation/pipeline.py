@@ -40,7 +40,7 @@ def _pipeline(*previous: str) -> Pipeline:
                     _SELECTION,
                     *previous,
                 ],
-                outputs=["selection", "selection_report"],
+                outputs=["selection", "selection_report", "greedy_path"],
                 name="reselect_rows" if previous else "select_rows",
             ),
             node(
@@ -61,6 +61,7 @@ def _pipeline(*previous: str) -> Pipeline:
                     "distilled",
                     "selection",
                     "selection_report",
+                    "greedy_path",
                     *_POOL,
                     *_WEIGHTED_CORPUS,
                     _SELECTION,

@@ -53,7 +53,9 @@ def exam(
         store.clear()
     _report(result)
     steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in _lines(result))
-    return Selection(np.concatenate(result.rows), _diagnostics(result, started), steps)
+    return Selection(
+        np.concatenate(result.rows), _diagnostics(result, started), steps, started.paths
+    )
 
 
 def _few_swaps(previous: Indices, start: Indices, settings: SelectionSettings) -> ExamSettings:

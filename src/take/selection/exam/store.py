@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from take.artifacts.atomic import atomic_path
-from take.artifacts.records import record_path, write_record
+from take.artifacts.digests import code_digests, value_digest
+from take.artifacts.records import damage, record_path, set_aside, write_record
 from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
 from take.selection.exam.search import SearchState
 from take.selection.exam.settings import ExamSettings
 from take.selection.exam.task import ExamTask
+
+_logger = logging.getLogger(__name__)
 
 
 class StateStore:
@@ -22,8 +27,12 @@ class StateStore:
         self.path = folder / f"exam-{_key(task, settings)}.safetensors"
 
     def load(self) -> SearchState | None:
-        """The last state, if there is one."""
+        """The last state, if there is one that is whole."""
         if not self.path.exists():
+            return None
+        if problem := damage(self.path):
+            kept = set_aside(self.path)
+            _logger.warning("%s; kept as %s. The search begins anew.", problem, kept.name)
             return None
         saved = {name: np.array(array) for name, array in map_tensors(self.path).items()}
         return SearchState(saved["rows"], saved["best_rows"], saved["history"])
@@ -43,13 +52,23 @@ class StateStore:
 
 
 def _key(task: ExamTask, settings: ExamSettings) -> str:
-    """A digest of the rows, the start and the settings."""
-    digest = hashlib.sha256(settings.model_dump_json().encode())
-    digest.update(str(task.seed).encode())
+    """A digest of the code, the rows with their texts, the start and the settings."""
+    code = code_digests(ExamTask.__module__)
+    digest = hashlib.sha256(value_digest([code, settings, task.seed]).encode())
     for rows in (task.pool, task.examined, task.watched):
         weights = np.empty(0) if rows.weights is None else rows.weights
         for array in (rows.phi, rows.labels, weights):
-            digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        _add_texts(digest, rows.texts)
+    _add_texts(digest, task.train_texts)
     for chosen in task.start:
         digest.update(chosen.tobytes() + b"|")
     return digest.hexdigest()[:16]
+
+
+def _add_texts(digest: hashlib._Hash, columns: Sequence[Sequence[str]]) -> None:
+    for column in columns:
+        for text in column:
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        digest.update(b"|")
