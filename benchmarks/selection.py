@@ -1,6 +1,6 @@
 """Selectors and their options, by what learners taught with the chosen rows get right.
 
-    python benchmarks/selection.py sst2 --budget 20/class --seeds 5 [--only exam facility] [--ablate]
+    python benchmarks/selection.py sst2 --budget 20/class [--seeds 5] [--only exam] [--ablate]
 
 Reads what `kedro run` made of the corpus (weights, pool, embeddings). For each seed some train rows
 that the generator never saw are set aside for marking and taken out of the corpus, and four fifths

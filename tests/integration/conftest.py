@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.conftest import CSV_CORPUS, Project, single_text_csv
+from tests.conftest import CSV_CORPUS, ROOT, Project, single_text_csv
 from tests.generator import tiny
 
 # The rows of this corpus are near copies of each other, so near copies are let through.
@@ -29,6 +30,17 @@ GENERATION = {
     "quality": {},
 }
 
+# As in conf/base, but for a pool of twelve rows a class and few rows to examine. Whole, because
+# Kedro replaces a stage's settings by those of conf/local, and does not merge them.
+DISTILLATION = {
+    "budget": "${runtime_params:budget,5/class}",
+    "selection": {
+        "selector": "exam",
+        "exam": {"exam_rows": 40, "watched_rows": 20, "max_sweeps": 4},
+    },
+    "description": {"sample_rows": 100, "lineage_rows": 10},
+}
+
 
 @pytest.fixture(scope="session")
 def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -41,12 +53,67 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def films(project: Project, tiny_language_model: Path) -> Project:
     """A corpus of 300 rows, embedded with the real weights in torch, which is quickest to load."""
+    set_up_films(project, tiny_language_model, single_text_csv(300))
+    return project
+
+
+def set_up_films(project: Project, language_model: Path, csv: str, **fine_tuning: int) -> None:
+    """The corpus, the models and quick settings, as a user writes them."""
     project.add_corpora(films=CSV_CORPUS)
-    project.write("data/01_raw/films.csv", single_text_csv(300))
+    project.write("data/01_raw/films.csv", csv)
     models = {
         "encoder": {"backend": "torch"},
-        "language_model": {"model": str(tiny_language_model)},
+        "language_model": {"model": str(language_model)},
     }
     project.write("conf/local/globals.yml", yaml.safe_dump(models))
-    project.write("conf/local/parameters.yml", yaml.safe_dump({"generation": GENERATION}))
+    tuned = {**GENERATION["fine_tuning"], **fine_tuning}
+    settings = {
+        "generation": {**GENERATION, "fine_tuning": tuned},
+        "distillation": DISTILLATION,
+    }
+    project.write("conf/local/parameters.yml", yaml.safe_dump(settings))
+
+
+def new_project(path: Path, mlflow_db: Path) -> Project:
+    """What the fixture `project` makes, for a longer time than one test."""
+    for folder, left_out in (("conf", "local"), ("src", "__pycache__")):
+        shutil.copytree(ROOT / folder, path / folder, ignore=shutil.ignore_patterns(left_out))
+    for folder in ("conf/local", "data"):
+        (path / folder).mkdir()
+    for name in ("pyproject.toml", ".telemetry"):
+        shutil.copy(ROOT / name, path / name)
+    shutil.copy(mlflow_db, path / "mlflow.db")
+    return Project(path)
+
+
+def noisy_csv(n_rows: int) -> str:
+    """The rows of `single_text_csv`, every seventh with the other label: an exam to learn for."""
+    header, *lines = single_text_csv(n_rows).splitlines()
+    for i in range(0, n_rows, 7):
+        lines[i] = f"{lines[i][:-1]}{1 - int(lines[i][-1])}"
+    return "\n".join([header, *lines]) + "\n"
+
+
+@pytest.fixture(scope="session")
+def distilled_once(
+    tmp_path_factory: pytest.TempPathFactory, fresh_mlflow_db: Path, tiny_language_model: Path
+) -> Project:
+    """One `kedro run --pipeline=distill` for all tests that only look at what it made."""
+    project = new_project(tmp_path_factory.mktemp("distilled"), fresh_mlflow_db)
+    set_up_films(project, tiny_language_model, noisy_csv(300), held_out_rows=60)
+    project.kedro("run", "--pipeline=distill", "--params=corpus=films")
     return project
+
+
+@pytest.fixture
+def distilled_films(distilled_once: Project, fresh_mlflow_db: Path, tmp_path: Path) -> Project:
+    """A copy of it, to run again; quicker without MLflow, whose files know their place anyway."""
+    path = tmp_path / "copy"
+    shutil.copytree(distilled_once.path, path, ignore=shutil.ignore_patterns("mlflow.db", "mlart*"))
+    shutil.copy(fresh_mlflow_db, path / "mlflow.db")
+    copied = Project(path)
+    untracked = {"pipelines": ["distill", "distillation", "redistil"]}
+    copied.write(
+        "conf/local/mlflow.yml", yaml.safe_dump({"tracking": {"disable_tracking": untracked}})
+    )
+    return copied

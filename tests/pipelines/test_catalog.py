@@ -14,20 +14,26 @@ CATALOG = {
     if not name.startswith("_")
 }
 
+PIPELINES = ("distill", "redistil")  # every node is in one of them
+
 
 def layer(dataset: str) -> str:
     return CATALOG[dataset]["metadata"]["kedro-viz"]["layer"]
 
 
 def test_every_dataset_is_in_the_catalog_and_used() -> None:
-    used = {name for name in register_pipelines()["distill"].datasets() if "params:" not in name}
-    assert used == set(CATALOG)
+    pipelines = register_pipelines()
+    used = set().union(*(pipelines[name].datasets() for name in PIPELINES))
+    assert {name for name in used if "params:" not in name} == set(CATALOG)
+    nodes = {node.name for name in PIPELINES for node in pipelines[name].nodes}
+    assert nodes == {node.name for pipeline in pipelines.values() for node in pipeline.nodes}
 
 
-def test_layers_have_an_order() -> None:
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_layers_have_an_order(pipeline: str) -> None:
     """kedro-viz shows no layers at all if they form a circle."""
     before: dict[str, set[str]] = {}
-    for node in register_pipelines()["distill"].nodes:
+    for node in register_pipelines()[pipeline].nodes:
         for made in node.outputs:
             sources = {layer(name) for name in node.inputs if "params:" not in name}
             before.setdefault(layer(made), set()).update(sources - {layer(made)})
@@ -37,15 +43,45 @@ def test_layers_have_an_order() -> None:
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_what_a_run_makes_is_an_artifact_keyed_by_corpus(name: str) -> None:
     entry = CATALOG[name]
-    if name in ("raw_corpus", "encoder", "language_model"):  # read, never made
+    if name in ("raw_corpus", "encoder", "language_model", "search_folder"):  # not made
         return
     assert entry["type"].startswith("take.datasets.artifact.")
     assert "/${_corpus}/" in entry["filepath"]
-    kinds = (".parquet", ".json", ".safetensors", "/adapter")  # an adapter is peft's own folder
-    assert entry["filepath"].endswith(kinds)
+    kinds = (".parquet", ".json", ".safetensors", ".csv", ".jsonl")
+    folders = ("/adapter", "/dataset")  # peft's own, and that of the `datasets` library
+    assert entry["filepath"].endswith(kinds + folders)
+
+
+def test_only_what_redistil_reads_stands_where_another_is_written() -> None:
+    """Two entries of one path overwrite each other, unless one of them is never saved."""
+    paths: dict[str, list[str]] = {}
+    for name, entry in CATALOG.items():
+        paths.setdefault(entry.get("filepath", name), []).append(name)
+    shared = [names for names in paths.values() if len(names) > 1]
+    assert shared == [["distilled", "previous_distilled"]]
+    for pipeline in register_pipelines().values():
+        assert "previous_distilled" not in pipeline.all_outputs()
+
+
+WITH_TEXTS_OR_IDS = (
+    *("corpus", "evaluation_split", "weights", "scoring_examples"),
+    *("generator_rows", "samples", "pool", "ledger", "pool_coverage", "pool_examples"),
+    *("selection", "greedy_path", "distilled", "previous_distilled"),
+    *("distilled_csv", "distilled_jsonl", "distilled_dataset"),
+    *("lineage", "lineage_totals", "assignments", "least_covered"),
+)
 
 
 def test_tables_with_texts_never_go_to_mlflow() -> None:
-    with_texts = ("corpus", "evaluation_split", "scoring_examples", "samples", "pool", "ledger")
-    for name in (*with_texts, "pool_coverage", "pool_examples"):
+    for name in WITH_TEXTS_OR_IDS:
         assert "take" not in CATALOG[name]["metadata"]
+
+
+def test_a_new_table_or_file_is_one_or_the_other() -> None:
+    """An artifact that holds rows has to be named above, or be known to hold numbers alone."""
+    numbers = {"embeddings", "pool_embeddings", "trajectory", "influence", "budget_curve"}
+    kinds = ("TableArtifact", "artifact.Artifact")
+    rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}
+    assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter"}
+    logged = {name for name, entry in CATALOG.items() if "take" in entry["metadata"]}
+    assert rows & logged == {"budget_curve"}

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from take.selection.exam.objective import Float64
-from take.selection.exam.panel import Indices, Member
+from take.selection.exam.objective import Float64, label_codes
+from take.selection.exam.panel import Indices, Member, calibrate
 from take.selection.exam.settings import ExamSettings
 from take.selection.exam.sitting import Asked, Pool, Sitting, mark
 
@@ -79,6 +79,22 @@ class ExamProblem:
     exam: Asked
     watched: Asked
     seed: int = 0
+    ridges: Sequence[float] = ()  # λ to fit anew, and τ with it, in every sweep; none: never
+
+    def fitted(self, rows: Indices, asked: Asked) -> tuple[Member, ...]:
+        """The panel with the λ and τ that suit these rows best.
+
+        Better rows bear less regularisation and surer answers: a panel that stays as it was for
+        the start marks them down for it.
+        """
+        if not self.ridges:
+            return tuple(self.panel)
+        codes = label_codes(asked.labels, self.pool.n_classes)
+        taught, labels = self.pool.views.take(rows), self.pool.labels[rows]
+        return tuple(
+            calibrate(m.name, self.ridges, taught, labels, asked.views, codes, asked.weights)
+            for m in self.panel
+        )
 
 
 def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) -> Indices:
@@ -179,11 +195,12 @@ def _sit(
     n_rows = len(problem.exam.labels)
     part = exam_part(n_rows, state.sweep + 1, settings, problem.seed)
     same = before and np.array_equal(part, exam_part(n_rows, state.sweep, settings, problem.seed))
+    asked = problem.exam.take(part)
     return Sitting(
-        problem.panel,
+        problem.fitted(state.rows, asked),
         problem.pool,
         state.rows,
-        problem.exam.take(part),
+        asked,
         settings.coverage,
         before.grams if before and same else None,
     )
@@ -207,7 +224,9 @@ def _sweep(
             sitting.swap(slot, row)
             budget.swaps += 1
         bar.update()
-    watched = mark(problem.panel, problem.pool, sitting.rows, problem.watched)
+    part = exam_part(len(problem.exam.labels), sweep, settings, problem.seed)
+    panel = problem.fitted(sitting.rows, problem.exam.take(part))
+    watched = mark(panel, problem.pool, sitting.rows, problem.watched)
     line = [sweep, budget.swaps - swaps, before, sitting.loss, watched.loss, watched.accuracy]
     return _after(state, sitting.rows, np.array(line, dtype=np.float64))
 

@@ -166,7 +166,8 @@ def best_taught(
     asked = _asked(task.examined, _views(view, task.examined))
     watched = _asked(task.watched, _views(view, task.watched))
     panel = _panel(pool, start, asked, settings, task.seed)
-    problem = ExamProblem(panel, pool, asked, watched, task.seed)
+    ridges = settings.ridge_grid if settings.ridge is None else (settings.ridge,)
+    problem = ExamProblem(panel, pool, asked, watched, task.seed, ridges)
     first = begin(problem, start)
     _check_state(state, first)
     found = search(problem, state or first, settings, on_sweep)
@@ -174,8 +175,8 @@ def best_taught(
     return ExamResult(
         rows=tuple(order[found.rows[labels == label]] for label in range(n_classes)),
         panel=panel,
-        before=mark(panel, pool, start, watched),
-        after=mark(panel, pool, found.rows, watched),
+        before=mark(problem.fitted(start, asked), pool, start, watched),
+        after=mark(problem.fitted(found.rows, asked), pool, found.rows, watched),
         outside_before=outside_marks(pool, start, watched),
         outside_after=outside_marks(pool, found.rows, watched),
         found=found,

@@ -1,0 +1,286 @@
+"""Distillation through the real `kedro` command: the real encoder, and a tiny language model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from take.artifacts.verify import verify
+from take.pipeline_registry import register_pipelines
+from tests.conftest import Project
+from tests.integration.conftest import DISTILLATION, noisy_csv
+
+pytestmark = pytest.mark.cli
+
+DISTILL = ("run", "--pipeline=distill", "--params=corpus=films")
+ROWS_PER_CLASS = 5
+PLOTS = ("transport_map", "coverage_plot", "budget_plot", "search_plot")
+EXPORTS = ("distilled.parquet", "distilled.csv", "distilled.jsonl")
+
+
+def distillation(**settings: object) -> tuple[str, ...]:
+    """The stage on its own; `__` stands for a dot."""
+    given = [f"{name.replace('__', '.')}={value}" for name, value in settings.items()]
+    return "run", "--pipeline=distillation", f"--params={','.join(['corpus=films', *given])}"
+
+
+def table(project: Project, name: str) -> pd.DataFrame:
+    return pd.read_parquet(project.newest(f"{name}.parquet"))
+
+
+def report(project: Project, name: str) -> dict:
+    return json.loads(project.newest(f"{name}.json").read_text())
+
+
+def exports(project: Project) -> dict[str, bytes]:
+    return {name: project.newest(name).read_bytes() for name in EXPORTS}
+
+
+def versions(project: Project, name: str) -> list[Path]:
+    return sorted(path for path in (project.path / "data").rglob(name) if path.is_file())
+
+
+def is_run(output: str, node: str) -> bool:
+    """Whether the node ran; it was reused if not, and one of the two is in the log."""
+    assert (f"Running '{node}'" in output) != (f"Reusing the outputs of '{node}'" in output)
+    return f"Running '{node}'" in output
+
+
+def test_the_distilled_rows_are_pool_rows_to_the_budget_of_each_class(
+    distilled_once: Project,
+) -> None:
+    distilled, pool = (table(distilled_once, name) for name in ("distilled", "pool"))
+    assert list(distilled) == ["id", "text", "label", "label_name", "weight"]
+    assert distilled["label"].tolist() == [0] * ROWS_PER_CLASS + [1] * ROWS_PER_CLASS
+    assert distilled["id"].is_unique
+    origin = pool.set_index("id").loc[distilled["id"]]
+    for column in ("text", "label", "label_name"):
+        assert origin[column].tolist() == distilled[column].tolist()
+    assert (distilled["weight"] == 1).all()
+    assert distilled["id"].tolist() == table(distilled_once, "selection")["id"].tolist()
+
+
+def test_all_four_formats_hold_the_same_rows(distilled_once: Project) -> None:
+    distilled = table(distilled_once, "distilled")
+    lines = distilled_once.newest("distilled.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == distilled.to_dict("records")
+    written = distilled_once.newest("distilled.csv").read_bytes().decode()
+    rows = list(csv.DictReader(io.StringIO(written, newline="")))
+    assert [row["id"] for row in rows] == distilled["id"].tolist()
+    assert [row["text"] for row in rows] == distilled["text"].tolist()  # none begins a formula
+    folder = pq.read_table(distilled_once.newest("train-00000-of-00001.parquet"))
+    assert folder.to_pylist() == distilled.to_dict("records")
+    features = json.loads(folder.schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["label"]["names"] == ["bad", "good"]
+
+
+def test_the_lineage_adds_up(distilled_once: Project) -> None:
+    distilled, corpus, lineage, totals, assignments = (
+        table(distilled_once, name)
+        for name in ("distilled", "corpus", "lineage", "lineage_totals", "assignments")
+    )
+    assert totals["id"].tolist() == distilled["id"].tolist()
+    assert totals["assigned_mass"].sum() == pytest.approx(1, abs=1e-6)
+    listed = lineage.groupby("id")["mass"].sum().reindex(totals["id"], fill_value=0).to_numpy()
+    assert np.abs(listed + totals["unlisted_mass"] - totals["assigned_mass"]).max() < 1e-6
+    assert (totals["unlisted_mass"] > 1e-3).any()  # else the cut was not tried
+    assert lineage.groupby("id").size().max() == DISTILLATION["description"]["lineage_rows"]
+
+    assert assignments["source_id"].tolist() == corpus["id"].tolist()
+    assert set(assignments["id"]) <= set(distilled["id"])
+    counted = assignments["id"].value_counts().reindex(totals["id"], fill_value=0)
+    assert counted.tolist() == totals["rows"].tolist()
+    # The masses are the weights of the rows assigned, added up from the tables alone.
+    weights = table(distilled_once, "weights").set_index("id")["weight"]
+    mass = assignments["source_id"].map(weights).groupby(assignments["id"]).sum()
+    expected = mass.reindex(totals["id"], fill_value=0).to_numpy()
+    np.testing.assert_allclose(totals["assigned_mass"], expected, atol=1e-9)
+    # Each row stands for rows of its own class, and what is listed is quoted right.
+    labels = corpus.set_index("id")["label_name"]
+    own = distilled.set_index("id")["label_name"]
+    assert (lineage["id"].map(own) == lineage["source_label_name"]).all()
+    assert (assignments["id"].map(own) == assignments["source_id"].map(labels)).all()
+    assert (
+        lineage["source_id"].map(corpus.set_index("id")["text"]) == lineage["source_text"]
+    ).all()
+
+
+def test_reports_curve_and_plots_are_there_and_agree(distilled_once: Project) -> None:
+    chosen = report(distilled_once, "selection_report")
+    described = report(distilled_once, "distillation_report")
+    assert chosen["rows"] == described["rows"] == 2 * ROWS_PER_CLASS
+    assert chosen["budget"] == described["run"]["budget"] == "5/class"
+    assert chosen["kept_rows"] is None
+    # The noise in this corpus gives the exam something to do.
+    assert chosen["figures"]["swaps"] >= 3
+    assert chosen["figures"]["watched_loss"] < 0.8 * chosen["figures"]["watched_loss_before"]
+    assert [step["sweep"] for step in chosen["steps"]] == list(range(len(chosen["steps"])))
+
+    curve = table(distilled_once, "budget_curve")
+    assert curve["rows_per_class"].tolist() == list(range(1, 2 * ROWS_PER_CLASS + 1))
+    assert (curve["cost"].diff().dropna() <= 0).all()
+    assignments, weights = table(distilled_once, "assignments"), table(distilled_once, "weights")
+    cost = float(weights["weight"] @ assignments["distance"] ** 2)
+    assert described["cost"] == pytest.approx(cost, rel=1e-4)
+    corpus = table(distilled_once, "corpus")
+    worst = table(distilled_once, "least_covered")
+    assert set(worst["id"]) <= set(corpus["id"])
+    assert worst["distance"].max() == pytest.approx(assignments["distance"].max(), rel=1e-4)
+    for name in PLOTS:
+        assert report(distilled_once, name)["data"], name
+
+
+def test_nothing_is_left_over_and_everything_verifies(distilled_once: Project) -> None:
+    assert " 0 problems" in distilled_once.kedro("verify")
+    assert not list((distilled_once.path / "data/06_models/searches").glob("*"))
+
+
+def test_mlflow_has_the_figures_and_neither_texts_nor_ids(distilled_once: Project) -> None:
+    chosen = report(distilled_once, "selection_report")
+    described = report(distilled_once, "distillation_report")
+    with sqlite3.connect(distilled_once.path / "mlflow.db") as database:
+        (run,) = (run for (run,) in database.execute("select run_uuid from runs"))
+        logged = database.execute("select key, step, value from metrics").fetchall()
+        tags = dict(database.execute("select key, value from tags"))
+        params = dict(database.execute("select key, value from params"))
+    metrics = {(key, step): value for key, step, value in logged}
+    assert metrics["selection_report.rows", 0] == 2 * ROWS_PER_CLASS
+    for step, line in enumerate(chosen["steps"]):
+        assert metrics["selection_report.steps.watched_loss", step] == line["watched_loss"]
+    assert metrics["distillation_report.cost", 0] == described["cost"]
+    covered = described["coverage"]["own_class"]["mean"]
+    assert metrics["distillation_report.coverage.own_class.mean", 0] == covered
+    assert tags["selection_report.selector"] == params["distillation.selection.selector"] == "exam"
+    assert params["distillation.budget"] == "5/class"
+    assert len(tags["fingerprint.distilled"]) == 16
+
+    folder = distilled_once.path / "mlartifacts" / run / "artifacts"
+    kept = {path.name for path in folder.iterdir()}
+    assert {f"{name}.json" for name in PLOTS} | {"budget_curve.parquet"} <= kept
+    assert [name for name in kept if name.endswith(".parquet")] == ["budget_curve.parquet"]
+    assert all(
+        kind.kind in "if" for kind in pd.read_parquet(folder / "budget_curve.parquet").dtypes
+    )
+    stored = [
+        distilled_once.path / "mlflow.db",
+        *(distilled_once.path / "mlartifacts").rglob("*.*"),
+    ]
+    secrets = [
+        value.encode()
+        for name in ("corpus", "evaluation_split", "pool")
+        for column in ("id", "text")
+        for value in table(distilled_once, name)[column]
+    ]
+    for path in stored:
+        content = path.read_bytes() if path.is_file() else b""
+        assert not any(secret in content for secret in secrets), path
+
+
+def test_a_second_run_reuses_everything(distilled_films: Project) -> None:
+    before = distilled_films.artifacts()
+    output = distilled_films.kedro(*DISTILL)
+    assert output.count("nothing changed") == len(register_pipelines()["distill"].nodes)
+    assert "Running" not in output
+    assert distilled_films.artifacts() == before
+
+
+def test_another_description_chooses_no_rows(distilled_films: Project) -> None:
+    before = table(distilled_films, "distilled")
+    output = distilled_films.kedro(
+        *distillation(
+            distillation__description__sample_weights="mass",
+            distillation__description__lineage_rows=3,
+        ),
+        "--to-nodes=trace_rows",
+    )
+    assert not is_run(output, "select_rows")
+    assert is_run(output, "trace_rows")
+    assert "parameter distillation.description.sample_weights changed" in output
+    assert len(versions(distilled_films, "selection.parquet")) == 1
+    distilled, totals = (
+        table(distilled_films, "distilled"),
+        table(distilled_films, "lineage_totals"),
+    )
+    assert distilled.drop(columns="weight").equals(before.drop(columns="weight"))
+    assert distilled["weight"].mean() == pytest.approx(1)
+    np.testing.assert_allclose(distilled["weight"], totals["assigned_mass"] * len(distilled))
+    assert table(distilled_films, "lineage").groupby("id").size().max() == 3
+
+
+def test_another_selector_chooses_again_and_the_same_one_the_same_bytes(
+    distilled_films: Project,
+) -> None:
+    first, chosen = exports(distilled_films), table(distilled_films, "selection")["id"]
+    other = distillation(distillation__selection__selector="facility")
+    output = distilled_films.kedro(*other, "--to-nodes=export_distilled")
+    assert is_run(output, "select_rows")
+    assert "selector changed from 'exam' to 'facility'" in output
+    assert set(table(distilled_films, "selection")["id"]) != set(chosen)
+    assert all(content != first[name] for name, content in exports(distilled_films).items())
+    assert report(distilled_films, "selection_report")["steps"] == []
+
+    output = distilled_films.kedro(*distillation())  # chosen anew, in a process of its own
+    assert is_run(output, "select_rows")
+    assert exports(distilled_films) == first
+    assert len(versions(distilled_films, "distilled.parquet")) == 3
+
+
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(
+    distilled_films: Project,
+) -> None:
+    before = distilled_films.artifacts()
+    typo = distilled_films.kedro(
+        *distillation(distillation__selection__selector="facilty"), ok=False
+    )
+    assert "selector is 'facilty'; registered are random, kmeans" in typo
+    assert "Running" not in typo
+    large = distilled_films.kedro(*distillation(budget="13/class"), ok=False)
+    assert "there are 12 candidates" in large
+    assert "at least 13 candidates (its budget)" in large
+    assert "lower the budget, or generate a larger pool" in large
+    for output in (typo, large):
+        assert "Error: " in output
+        assert "Traceback" not in output
+    assert distilled_films.artifacts() == before
+
+
+def test_a_grown_corpus_keeps_the_pool_and_most_rows(distilled_films: Project) -> None:
+    before = {path: path.read_bytes() for path in versions(distilled_films, "distilled.parquet")}
+    old_ids, old_rows = table(distilled_films, "distilled")["id"], table(distilled_films, "corpus")
+    distilled_films.write("data/01_raw/films.csv", noisy_csv(330))
+    output = distilled_films.kedro("run", "--pipeline=redistil", "--params=corpus=films")
+    assert is_run(output, "embed_corpus")
+    assert is_run(output, "reselect_rows")
+    for node in register_pipelines()["generation"].nodes:
+        assert node.name not in output
+    assert len(versions(distilled_films, "pool.parquet")) == 1
+
+    corpus, distilled = table(distilled_films, "corpus"), table(distilled_films, "distilled")
+    assert len(corpus) > len(old_rows) + 20
+    assert distilled["label"].value_counts().to_dict() == {0: ROWS_PER_CLASS, 1: ROWS_PER_CLASS}
+    kept = int(old_ids.isin(distilled["id"]).sum())
+    assert kept >= 0.8 * len(old_ids)
+    chosen = report(distilled_films, "selection_report")
+    assert chosen["kept_rows"] == kept
+    assert f"Of {len(old_ids)} rows distilled before, {kept} still stand." in output
+    assert table(distilled_films, "assignments")["source_id"].tolist() == corpus["id"].tolist()
+
+    assert len(versions(distilled_films, "distilled.parquet")) == 2
+    assert {path: path.read_bytes() for path in before} == before
+    assert verify(distilled_films.path / "data").problems == []
+
+
+def test_there_is_nothing_to_distil_again_before_the_first_time(films: Project) -> None:
+    output = films.kedro("run", "--pipeline=redistil", "--params=corpus=films", ok=False)
+    assert "has not been made yet" in output
+    assert "kedro run --pipeline=distill" in output
+    assert "Traceback" not in output
+    assert films.artifacts() == {}

@@ -1,0 +1,170 @@
+"""What a killed search keeps: only for the very same search, and only if it is whole."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from take.artifacts.digests import file_digest
+from take.artifacts.records import record_path
+from take.selection.exam import store as store_module
+from take.selection.exam.search import SearchState
+from take.selection.exam.settings import ExamSettings
+from take.selection.exam.store import StateStore
+from take.selection.exam.task import ExamRows, ExamTask, best_taught
+
+SETTINGS = ExamSettings(exam_rows=100, watched_rows=60, max_sweeps=4, patience=9)
+
+
+def make_rows(n: int, seed: int) -> ExamRows:
+    """Two classes that overlap in vectors and words."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % 2
+    phi = rng.standard_normal((n, 6)) + 0.5 * labels[:, None]
+    phi /= np.linalg.norm(phi, axis=1, keepdims=True)
+    texts = [f"w{i} w{j} c{y}" for i, j, y in zip(*rng.integers(0, 9, (2, n)), labels, strict=True)]
+    return ExamRows(phi.astype(np.float32), [texts], labels, rng.random(n) + 0.1)
+
+
+@pytest.fixture(scope="module")
+def task() -> ExamTask:
+    examined = make_rows(100, 1)
+    start = [np.array([0, 2, 4]), np.array([1, 3, 5])]
+    return ExamTask(make_rows(40, 0), examined, make_rows(60, 2), start, examined.texts)
+
+
+@pytest.fixture
+def state() -> SearchState:
+    history = np.arange(12, dtype=np.float64).reshape(2, 6) / 7
+    return SearchState(np.array([3, 1, 2]), np.array([3, 1, 0]), history)
+
+
+def test_a_state_comes_back_exactly_and_is_gone_once_cleared(
+    tmp_path: Path, task: ExamTask, state: SearchState
+) -> None:
+    store = StateStore(tmp_path / "not there yet", task, SETTINGS)
+    assert store.load() is None
+    store.clear()  # of nothing, too
+    store.save(replace(state, rows=state.rows[::-1]))
+    store.save(state)  # replaces it
+    loaded = StateStore(tmp_path / "not there yet", task, SETTINGS).load()
+    assert loaded is not None
+    for name in ("rows", "best_rows", "history"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(state, name))
+        assert getattr(loaded, name).flags.writeable  # no map of a file that will be replaced
+    store.clear()
+    assert list(store.path.parent.iterdir()) == []
+
+
+def changed(rows: ExamRows, **changes: Callable[[Any], Any]) -> ExamRows:
+    return replace(rows, **{name: change(getattr(rows, name)) for name, change in changes.items()})
+
+
+def nudged(array: np.ndarray) -> np.ndarray:
+    other = array.copy()
+    other.flat[-1] = np.nextafter(other.flat[-1], np.inf, dtype=other.dtype)
+    return other
+
+
+def reworded(texts: list[list[str]]) -> list[list[str]]:
+    return [[*texts[0][:-1], "another"]]
+
+
+OTHERS: dict[str, Callable[[ExamTask], ExamTask]] = {
+    "seed": lambda t: replace(t, seed=1),
+    "start": lambda t: replace(t, start=[t.start[0], np.array([1, 3, 7])]),
+    "order of the start": lambda t: replace(t, start=[t.start[0][::-1], t.start[1]]),
+    "pool vectors": lambda t: replace(t, pool=changed(t.pool, phi=nudged)),
+    "pool texts": lambda t: replace(t, pool=changed(t.pool, texts=reworded)),
+    "examined labels": lambda t: replace(
+        t, examined=changed(t.examined, labels=lambda labels: labels[::-1])
+    ),
+    "examined weights": lambda t: replace(t, examined=changed(t.examined, weights=nudged)),
+    "no weights": lambda t: replace(t, examined=replace(t.examined, weights=None)),
+    "watched vectors": lambda t: replace(t, watched=changed(t.watched, phi=nudged)),
+    "train texts": lambda t: replace(t, train_texts=reworded(t.train_texts)),
+}
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_another_search_has_another_file(tmp_path: Path, task: ExamTask, change: str) -> None:
+    other = StateStore(tmp_path, OTHERS[change](task), SETTINGS)
+    assert other.path != StateStore(tmp_path, task, SETTINGS).path
+
+
+def test_other_settings_and_other_code_have_other_files(
+    tmp_path: Path, task: ExamTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [
+        SETTINGS,
+        SETTINGS.model_copy(update={"max_swaps": 3}),
+        SETTINGS.model_copy(update={"members": ("phi",)}),
+        SETTINGS.model_copy(update={"coverage": 0.1}),
+    ]
+    paths = {StateStore(tmp_path, task, each).path for each in settings}
+    assert len(paths) == len(settings)
+    assert StateStore(tmp_path, task, SETTINGS.model_copy()).path in paths
+    monkeypatch.setattr(store_module, "code_digests", lambda module: {module: "changed"})
+    assert StateStore(tmp_path, task, SETTINGS).path not in paths
+
+
+def flip(content: bytes) -> bytes:
+    middle = len(content) - 9  # within the history
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "altered": lambda path: path.write_bytes(flip(path.read_bytes())),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-8]),
+    "empty": lambda path: path.write_bytes(b""),
+    "not a file of tensors": lambda path: path.write_text("gone"),
+    "without its record": lambda path: record_path(path).unlink(),
+    "with an altered record": lambda path: record_path(path).write_text("{}"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_state_is_set_aside_and_the_search_begins_anew(
+    tmp_path: Path, task: ExamTask, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = best_taught(task, SETTINGS)
+    store = StateStore(tmp_path, task, SETTINGS)
+    saved: list[SearchState] = []
+    best_taught(task, SETTINGS, on_sweep=saved.append)
+    store.save(saved[0])
+    DAMAGE[damage](store.path)
+    damaged = file_digest(store.path)
+
+    with caplog.at_level(logging.WARNING):
+        assert store.load() is None
+    assert str(tmp_path) in caplog.text
+    assert "The search begins anew" in caplog.text
+    (kept,) = tmp_path.iterdir()
+    assert ".altered-" in kept.name
+    assert file_digest(kept) == damaged
+
+    again = best_taught(task, SETTINGS, state=store.load(), on_sweep=store.save)
+    assert [rows.tolist() for rows in again.rows] == [rows.tolist() for rows in whole.rows]
+    assert store.load() is not None  # what it saved on the way is whole
+    store.clear()
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+def test_a_search_killed_between_file_and_record_begins_anew(
+    tmp_path: Path, task: ExamTask, state: SearchState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    store = StateStore(tmp_path, task, SETTINGS)
+    store.save(state)
+    monkeypatch.setattr(store_module, "write_record", killed)
+    with pytest.raises(KeyboardInterrupt):
+        store.save(replace(state, rows=state.rows[::-1]))
+    assert store.load() is None
