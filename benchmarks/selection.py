@@ -47,7 +47,6 @@ SELECTORS: dict[str, dict[str, Any]] = {
 }
 ABLATIONS: dict[str, dict[str, Any]] = {
     "facility, α = 0": {"tempering": 0.0},
-    "facility, α = 0.5": {"tempering": 0.5},
     "facility, not refined": {"refine": False},
     "facility, margin 0.3": {"geometry": {"margin": 0.3}},
     "facility, margin 1": {"geometry": {"margin": 1.0}},
@@ -56,9 +55,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "exam, α = 0": {"tempering": 0.0},
     "exam, α = 0.5": {"tempering": 0.5},
     "exam, β = 0.1": {"exam": {"coverage": 0.1}},
-    "exam, β = 0.5": {"exam": {"coverage": 0.5}},
     "exam, φ alone": {"exam": {"members": ("phi",)}},
-    "exam, φ + TF-IDF + centred": {"exam": {"members": ("phi", "tfidf", "centred")}},
     "exam, φ + TF-IDF + gaussian": {"exam": {"members": ("phi", "tfidf", "gaussian")}},
 }
 

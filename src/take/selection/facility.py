@@ -22,7 +22,9 @@ from take.selection.settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_norms
 
-LEADERS = 64  # candidates that are looked at, and columns computed, together
+LOOKED_AT = 256  # candidates that are looked at together: one product of a good shape
+MOST_LEADERS = 2048  # candidates whose gains are kept up to date; half of them stay when it is full
+PROMISING = 64  # candidates of a swap whose columns are computed together
 LEAST_GAIN = 1e-7  # relative fall of the cost that counts as one; fp32 resolves no less
 
 
@@ -32,7 +34,7 @@ class GreedyPath:
 
     rows: Indices  # (K,)
     costs: Float64  # (K,) cost of the first 1, 2, … rows: the budget curve
-    computed_gains: int  # how often a candidate was looked at after the second step
+    computed_gains: int  # how often a candidate was looked at over all rows after the second step
 
 
 def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
@@ -96,12 +98,11 @@ def greedy_path(
 
 
 class _LazyGains:
-    """Gains of all candidates, each as of the step it was last looked at.
+    """Gains of all candidates: those of a few leaders exact, those of the others from above.
 
-    S only grows, so that no gain ever rises: an old one is an upper bound, and only candidates
-    whose bound still leads are looked at again. A gain falls only where D_n fell: from b to a it
-    loses w_n min(max(b − C_nc, 0), b − a). Step k changes about N/k rows, so that a candidate seen
-    lately is brought up to date from a few entries of its column.
+    S only grows, so that no gain ever rises, and an old one is an upper bound. The leaders are kept
+    up to date, which is cheap: a step changes D_n of about N/k rows, and only these count. Another
+    candidate is looked at, over all rows, when its bound comes before every leader's gain.
     """
 
     def __init__(self, columns: CostColumns, weights: Float64, taken: list[int]) -> None:
@@ -109,61 +110,61 @@ class _LazyGains:
         self.nearest = columns.column(taken[0]).copy()
         for candidate in taken[1:]:
             np.minimum(self.nearest, columns.column(candidate), out=self.nearest)
-        self._bounds = np.zeros(columns.n_candidates)
-        for part, block in columns.row_blocks(np.arange(columns.n_rows)):
-            np.subtract(self.nearest[part, None], block, out=block)
-            self._bounds += self._w32[part] @ np.maximum(block, 0, out=block)
+        self._everything = np.arange(columns.n_rows)
+        self._bounds = self._saved(np.arange(columns.n_candidates))
         self._bounds[taken] = -np.inf
-        self._as_of = np.zeros(columns.n_candidates, dtype=np.int64)
-        self._changes: list[tuple[Indices, Float32]] = []  # by step: rows, and D_n before it
-        self._changed_at = np.zeros(columns.n_rows, dtype=np.int64)
+        self._leading = np.ones(columns.n_candidates, dtype=np.bool_)  # whose gains are exact
+        self._keep_leaders()
         self.computed = 0
 
     def take_best(self) -> int:
         """Add the candidate of largest gain (of equals, the first) to S."""
-        step, batch = len(self._changes), LEADERS
-        while self._as_of[best := int(self._bounds.argmax())] < step:
-            leaders = np.argsort(-self._bounds, kind="stable")[:batch]
-            # What leads a candidate that is up to date may win; what comes after it cannot.
-            current = np.flatnonzero(self._as_of[leaders] == step)
-            self._refresh(leaders[: current[0]] if len(current) else leaders)
+        batch = LOOKED_AT
+        while not self._leading[best := int(self._bounds.argmax())]:
+            # What comes before the best leader may win; what comes after it cannot.
+            exact = self._bounds[self._leading].max(initial=-np.inf)
+            others = np.flatnonzero(~self._leading & (self._bounds >= exact))
+            first = others[np.argsort(-self._bounds[others], kind="stable")[:batch]]
+            self._bounds[first] = self._saved(np.sort(first))[np.argsort(np.argsort(first))]
+            self._leading[first] = True
+            self.computed += len(first)
             batch *= 2
         column = self._columns.column(best)
         closer = np.flatnonzero(column < self.nearest)
-        self._changes.append((closer, self.nearest[closer]))
-        self._changed_at[closer] = step + 1
-        self.nearest[closer] = column[closer]
         self._bounds[best] = -np.inf
+        self._leading[best] = False
+        if len(closer):
+            self._subtract_lost(closer, column[closer])
+            self.nearest[closer] = column[closer]
+        self._keep_leaders()
         return best
 
-    def _refresh(self, candidates: Indices) -> None:
-        candidates = candidates[np.isfinite(self._bounds[candidates])]
-        ages = self._as_of[candidates]
-        before, step = self.nearest.copy(), len(self._changes)
-        for age in np.unique(ages)[::-1]:
-            while step > age:  # back to D_n as it was at that age
-                step -= 1
-                rows, values = self._changes[step]
-                before[rows] = values
-            changed = np.flatnonzero(self._changed_at > age)
-            self._bring_up_to_date(candidates[ages == age], changed, before[changed])
-        self._as_of[candidates] = len(self._changes)
-        self.computed += len(candidates)
+    def _saved(self, candidates: Indices) -> Float64:
+        """Σ_n w_n max(D_n − C_nc, 0) of some candidates (ascending)."""
+        gains = np.zeros(len(candidates))
+        for part, block in self._columns.row_blocks(self._everything, candidates):
+            np.subtract(self.nearest[part, None], block, out=block)
+            gains += self._w32[part] @ np.maximum(block, 0, out=block)
+        return gains
 
-    def _bring_up_to_date(self, group: Indices, changed: Indices, before: Float32) -> None:
-        """Gains of candidates of one age, from the rows that changed since, or from all."""
-        anew = 2 * len(changed) > self._columns.n_rows  # contiguous rows are quicker to read
-        w32, after = self._w32[changed], self.nearest[changed]
+    def _subtract_lost(self, rows: Indices, after: Float32) -> None:
+        """Where D_n falls from b to a, a gain loses w_n min(max(b − C_nc, 0), b − a)."""
+        leaders = np.flatnonzero(self._leading)
+        before, w32 = self.nearest[rows], self._w32[rows]
         fallen = before - after
-        for number, candidate in enumerate(group):
-            column = self._columns.column(int(candidate), group[number : number + LEADERS])
-            if anew:
-                saved = np.maximum(np.subtract(self.nearest, column), 0)
-                self._bounds[candidate] = float(saved @ self._w32)
-            else:
-                lost = np.clip(before - column[changed], 0, fallen)
-                gain = self._bounds[candidate] - float(lost @ w32)
-                self._bounds[candidate] = max(gain, 0.0)  # below is rounding
+        lost = np.zeros(len(leaders))
+        for part, block in self._columns.row_blocks(rows, leaders):
+            np.subtract(before[part, None], block, out=block)
+            np.clip(block, 0, fallen[part, None], out=block)
+            lost += w32[part] @ block
+        self._bounds[leaders] = np.maximum(self._bounds[leaders] - lost, 0)  # below is rounding
+
+    def _keep_leaders(self) -> None:
+        """Let all but the best go: their gains stay as bounds."""
+        leaders = np.flatnonzero(self._leading)
+        if len(leaders) > MOST_LEADERS:
+            order = np.argsort(-self._bounds[leaders], kind="stable")
+            self._leading[leaders[order[MOST_LEADERS // 2 :]]] = False
 
 
 def _mean_costs(columns: CostColumns, weights: Float64) -> Float64:
@@ -212,8 +213,8 @@ class SwapSearch:
             change[self.rows] = np.inf
             order = np.argsort(change, kind="stable")
             promising = order[change[order] < -self._least]
-            for first in range(0, len(promising), LEADERS):
-                batch = promising[first : first + LEADERS]
+            for first in range(0, len(promising), PROMISING):
+                batch = promising[first : first + PROMISING]
                 for candidate in batch:
                     if self.swaps >= most:
                         return

@@ -58,18 +58,25 @@ class CostColumns:
         self._used = np.zeros(slots, dtype=np.int64)
         self._clock = 0
 
-    def row_blocks(self, rows: Indices) -> Iterator[tuple[slice, Float32]]:
-        """C of these rows (ascending) and all candidates, (rows, M) by parts.
+    def row_blocks(
+        self, rows: Indices, candidates: Indices | None = None
+    ) -> Iterator[tuple[slice, Float32]]:
+        """C of these rows (ascending) and all candidates, or some (ascending), by parts of rows.
 
         A part is overwritten by the next.
         """
-        height = min(self.block_rows, max(1, len(rows)))
-        buffer = np.empty((height, self.n_candidates), dtype=np.float32)
+        doubled, norms = self._doubled, self.pool_norms
+        if candidates is not None and len(candidates) < self.n_candidates:
+            doubled, norms = doubled[candidates], norms[candidates]
+        # As many entries as with all candidates: few of them, more rows at a time.
+        height = self.block_rows * self.n_candidates // max(1, len(doubled))
+        height = max(1, min(height, len(rows)))
+        buffer = np.empty((height, len(doubled)), dtype=np.float32)
         for start, stop in block_bounds(len(rows), height):
             features, block = self.features(rows[start:stop]), buffer[: stop - start]
-            np.matmul(features, self._doubled.T, out=block)
+            np.matmul(features, doubled.T, out=block)
             block += self.norms[rows[start:stop], None]
-            block += self.pool_norms
+            block += norms
             yield slice(start, stop), np.maximum(block, 0, out=block)
 
     def column(self, candidate: int, likely: Indices | None = None) -> Float32:
