@@ -40,6 +40,9 @@ _FILTERS = (
 class RequestHooks:
     """Refuses a request that cannot be meant, before a run exists."""
 
+    def __init__(self) -> None:
+        self._n_classes = 0  # 0 where corpora.yml does not name the labels
+
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
         """Check the runtime parameters' names and the corpus they choose."""
@@ -55,7 +58,30 @@ class RequestHooks:
                 )
         corpora = context.config_loader["globals"]["corpora"]
         corpus = chosen_corpus(context)
-        CorpusSource(corpus, select_corpus(corpora, corpus), given.get("raw_root"))
+        spec = select_corpus(corpora, corpus)
+        CorpusSource(corpus, spec, given.get("raw_root"))
+        self._n_classes = len(spec.labels or ())
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+        """Refuse a budget beyond the pool before a language model is trained for it."""
+        from take.corpus.budget import Budget
+
+        budget, sampling = "params:distillation.budget", "params:generation.sampling"
+        if not {budget, sampling} <= pipeline.inputs() or not self._n_classes:
+            return
+        written = Budget.parse(catalog.load(budget))
+        pool_rows = int(plain(catalog.load(sampling)).get("rows", 0))
+        # A share of the corpus is known when the corpus has been read; selection checks it then.
+        if pool_rows and written.kind != "percent":
+            most = max(written.split([1] * self._n_classes))
+            if most > pool_rows // self._n_classes:
+                raise InputError(
+                    f"budget {written} asks for {most} rows of a class, but the pool will have "
+                    f"{pool_rows // self._n_classes} of each",
+                    where="generation.sampling.rows",
+                    remedy=f"generate at least {most * self._n_classes} rows, or lower the budget",
+                )
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any]) -> None:

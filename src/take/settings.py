@@ -12,6 +12,6 @@ CONFIG_LOADER_ARGS = {
     "default_run_env": "local",
     # Corpora are globals: the catalog and the parameters both look them up.
     "config_patterns": {"globals": ["globals.yml", "corpora*.yml", "corpora*/**"]},
-    # A user's conf/local/corpora.yml adds to the ones in conf/base.
-    "merge_strategy": {"globals": "soft"},
+    # A user's conf/local adds to what is in conf/base: a corpus, one setting of a stage.
+    "merge_strategy": {"globals": "soft", "parameters": "soft"},
 }

@@ -180,7 +180,7 @@ def test_the_embedded_model_generates(films: Project) -> None:
         "quality": {"perplexity_rows": 4},
     }
     films.write("conf/local/parameters.yml", yaml.safe_dump({"generation": generation}))
-    films.kedro(*RUN)
+    films.kedro("run", "--pipeline=distill", "--params=corpus=films,budget=3/class")
     adapter = films.path / "data/06_models/films/adapter"
     assert (adapter / "adapter_model.safetensors").is_file()
     assert str(films.path) not in (adapter / "adapter_config.json").read_text()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from take.blocks import ArrayBlocks
 from take.selection.facility import SwapSearch, facility, greedy_path
 from take.selection.random import random
 from take.selection.settings import SelectionSettings
@@ -134,3 +135,12 @@ def test_a_selection_keeps_to_its_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 32e6
+
+
+def test_no_row_is_taken_twice_when_nothing_is_left_to_gain():
+    points = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)
+    columns = CostColumns(ArrayBlocks(points[:2]), points, memory_bytes=2**20)
+    for begin in (None, np.array([1, 3])):
+        path = greedy_path(columns, np.array([0.6, 0.4]), 4, begin)
+        assert sorted(path.rows.tolist()) == [0, 1, 2, 3]
+        assert (np.diff(path.costs) <= 0).all()

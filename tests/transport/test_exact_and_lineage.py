@@ -121,3 +121,13 @@ def test_nearest_lineage_gives_every_row_to_its_nearest(clouds):
     products = clouds.rows @ clouds.targets.T
     np.testing.assert_array_equal(table.main_target, products.argmax(axis=1))
     assert sorted(table.row.tolist()) == list(range(300))
+
+
+def test_of_equal_masses_the_nearest_rows_are_listed():
+    """Capped weights are equal for many rows: a reader wants those most like the target."""
+    angles = np.array([0.5, 0.1, 0.4, 0.2, 0.3])
+    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    target = np.array([[1, 0]], dtype=np.float32)
+    for block_rows in (2, 100):
+        table = nearest_lineage(ArrayBlocks(rows), np.full(5, 0.2), target, 3, block_rows)
+        assert table.row.tolist() == [1, 3, 4]

@@ -259,9 +259,9 @@ def _lineage(distillation: Distillation, part: Part, top: int, epsilon: float | 
 def _heaviest(
     entries: Sequence[tuple[Indices, Indices, Float64]], top: int
 ) -> tuple[Indices, Indices, Float64]:
-    """The `top` entries of each target; strays may have lengthened a list. Of equals, the first."""
+    """The `top` entries of each target, as strays may have lengthened a list; equals stay as listed."""
     target, row, mass = (np.concatenate(column) for column in zip(*entries, strict=True))
-    order = np.lexsort((row, -mass, target))
+    order = np.lexsort((-mass, target))
     target, row, mass = target[order], row[order], mass[order]
     kept = np.arange(len(target)) - np.searchsorted(target, target) < top
     return target[kept], row[kept], mass[kept]

@@ -114,6 +114,7 @@ class _LazyGains:
         self._bounds = self._saved(np.arange(columns.n_candidates))
         self._bounds[taken] = -np.inf
         self._leading = np.ones(columns.n_candidates, dtype=np.bool_)  # whose gains are exact
+        self._leading[taken] = False
         self._keep_leaders()
         self.computed = 0
 

@@ -214,7 +214,7 @@ class EachClass:
         if problem.previous is not None and not self._can_begin:
             raise InputError(
                 f"{settings.selector!r} cannot begin from rows chosen before",
-                where="distillation.selector",
+                where="distillation.selection.selector",
                 allowed="exam or facility, to distil again",
                 remedy="choose one of them, or distil anew",
             )

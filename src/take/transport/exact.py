@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,6 +125,9 @@ def read_rows(corpus: RowBlocks, chosen: Indices) -> Float32:
 
 
 def _pot() -> Any:
+    # POT imports every array library it finds; ours are NumPy's, and torch alone takes 1.5 s.
+    for library in ("PYTORCH", "TENSORFLOW", "JAX", "CUPY"):
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:
         import ot  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:

@@ -48,13 +48,14 @@ def nearest_lineage(
     >>> table.row.tolist(), table.mass.tolist(), table.assigned.tolist(), table.rows.tolist()
     ([0, 2], [0.5, 0.2], [0.8, 0.2], [2, 1])
     """
-    nearest = cheapest_targets(corpus, targets, block_rows).target
+    found = cheapest_targets(corpus, targets, block_rows)
 
-    def shares() -> Iterator[tuple[int, Float64]]:
-        for start, stop in block_bounds(len(nearest), block_rows):
+    def shares() -> Iterator[tuple[int, Float64, Float32]]:
+        for start, stop in block_bounds(len(weights), block_rows):
             block = np.zeros((stop - start, len(targets)))
-            block[np.arange(stop - start), nearest[start:stop]] = 1
-            yield start, block
+            block[np.arange(stop - start), found.target[start:stop]] = 1
+            # Only the cheapest matters: to the others nothing goes.
+            yield start, block, np.repeat(found.cost[start:stop, None], len(targets), axis=1)
 
     return _table(shares(), weights, len(targets), top)
 
@@ -70,19 +71,22 @@ def entropic_lineage(
 ) -> Lineage:
     """Each row is shared among targets as the entropic plan to them has it."""
     blocks = conditional_plan(corpus, targets, plan.theta, plan.epsilon, prior, block_rows)
-    shares = ((start, block) for start, block, _ in blocks)
-    return _table(shares, weights, len(targets), top)
+    return _table(blocks, weights, len(targets), top)
 
 
 def _table(
-    shares: Iterable[tuple[int, Float64]], weights: Float64, n_targets: int, top: int
+    shares: Iterable[tuple[int, Float64, Float32]], weights: Float64, n_targets: int, top: int
 ) -> Lineage:
-    """The table from γ_nc / w_n by blocks, keeping the best L rows a target as they come."""
+    """The table from γ_nc / w_n and C_nc by blocks, keeping the best L rows a target as they come.
+
+    Capped weights make many masses equal: of equals the nearest row is listed first.
+    """
     best_mass = np.zeros((n_targets, top))
+    best_cost = np.full((n_targets, top), np.inf)
     best_row = np.full((n_targets, top), -1, dtype=np.int64)
     assigned = np.zeros(n_targets)
     main_target = np.empty(len(weights), dtype=np.int64)
-    for start, block in shares:
+    for start, block, costs in shares:
         stop = start + len(block)
         main_target[start:stop] = block.argmax(axis=1)
         mass = block.T * weights[start:stop]
@@ -90,8 +94,10 @@ def _table(
         rows = np.broadcast_to(np.arange(start, stop), mass.shape)
         both_mass = np.hstack([best_mass, mass])
         both_row = np.hstack([best_row, rows])
-        # Stable: of equal masses the earlier row stays, whatever the block size.
-        order = np.argsort(-both_mass, axis=1, kind="stable")[:, :top]
+        both_cost = np.hstack([best_cost, costs.T])
+        # Stable: of equals in both the earlier row stays, whatever the block size.
+        order = np.lexsort((both_cost, -both_mass), axis=1)[:, :top]
+        best_cost = np.take_along_axis(both_cost, order, axis=1)
         best_mass = np.take_along_axis(both_mass, order, axis=1)
         best_row = np.take_along_axis(both_row, order, axis=1)
     listed = (best_row >= 0) & (best_mass > 0)

@@ -29,7 +29,7 @@ from take.selection.exam.search import (
     search,
 )
 from take.selection.exam.settings import ExamSettings
-from take.selection.exam.sitting import Asked, Mark, Pool, mark
+from take.selection.exam.sitting import Asked, Mark, Pool
 
 SAME_LOSS = 1e-6
 
@@ -175,8 +175,8 @@ def best_taught(
     return ExamResult(
         rows=tuple(order[found.rows[labels == label]] for label in range(n_classes)),
         panel=panel,
-        before=mark(problem.fitted(start, asked), pool, start, watched),
-        after=mark(problem.fitted(found.rows, asked), pool, found.rows, watched),
+        before=_marked(found.history[0]),
+        after=_marked(found.history[found.history[:, 4].argmin()]),
         outside_before=outside_marks(pool, start, watched),
         outside_after=outside_marks(pool, found.rows, watched),
         found=found,
@@ -203,6 +203,11 @@ def _panel(
         calibrate(name, ridges, taught, labels, first.views, codes, first.weights)
         for name in settings.members
     )
+
+
+def _marked(line: Float64) -> Mark:
+    """What a line of the history says of the watched rows."""
+    return Mark(loss=float(line[4]), accuracy=float(line[5]))
 
 
 def _check_start(start: Sequence[Indices], labels: Labels) -> None:
