@@ -70,6 +70,23 @@ def test_async_is_refused(films: Project) -> None:
     assert "--async is not supported" in films.kedro(*RUN, "--async", ok=False)
 
 
+def test_a_budget_beyond_the_pool_is_refused_before_anything_runs(project: Project) -> None:
+    output = project.kedro("run", "--pipeline=distill", "--params=budget=3000/class", ok=False)
+    assert "asks for 3000 rows of a class, but the pool will have 2500 of each" in output
+    assert "generate at least 6000 rows" in output
+    assert not project.artifacts()
+    with sqlite3.connect(project.path / "mlflow.db") as database:
+        assert database.execute("select count(*) from runs").fetchone() == (0,)
+
+
+def test_one_setting_of_a_stage_leaves_the_others_as_they_are(project: Project) -> None:
+    """A user's conf/local/parameters.yml and `--params` both add to conf/base."""
+    project.write("conf/local/parameters.yml", "distillation: {selection: {seed: 3}}")
+    wrong = "--params=distillation.selection.selector=facilty"
+    output = project.kedro("run", "--pipeline=distill", wrong, ok=False)
+    assert "selector is 'facilty'; registered are random, kmeans" in output
+
+
 def test_a_pair_corpus_by_yaml_alone(project: Project) -> None:
     rows = [
         {"question": f"what is {i} plus {i % 7}?", "answer": f"it is {i + i % 7}.", "verdict": v}

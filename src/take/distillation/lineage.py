@@ -259,7 +259,7 @@ def _lineage(distillation: Distillation, part: Part, top: int, epsilon: float | 
 def _heaviest(
     entries: Sequence[tuple[Indices, Indices, Float64]], top: int
 ) -> tuple[Indices, Indices, Float64]:
-    """The `top` entries of each target, as strays may have lengthened a list; equals stay as listed."""
+    """The `top` entries of each target: strays may lengthen a list. Equals stay as listed."""
     target, row, mass = (np.concatenate(column) for column in zip(*entries, strict=True))
     order = np.lexsort((-mass, target))
     target, row, mass = target[order], row[order], mass[order]
