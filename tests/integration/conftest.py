@@ -30,13 +30,12 @@ GENERATION = {
     "quality": {},
 }
 
-# As in conf/base, but for a pool of twelve rows a class and few rows to examine. Whole, because
-# Kedro replaces a stage's settings by those of conf/local, and does not merge them.
+# As in conf/base, but for a pool of twelve rows a class and few rows to examine.
 DISTILLATION = {
     "budget": "${runtime_params:budget,5/class}",
     "selection": {
         "selector": "exam",
-        "exam": {"exam_rows": 40, "watched_rows": 20, "max_sweeps": 4},
+        "exam": {"exam_rows": 40, "watched_rows": 20, "fewest_rows": 20, "max_sweeps": 4},
     },
     "description": {"sample_rows": 100, "lineage_rows": 10},
 }

@@ -49,11 +49,12 @@ class Made:
         work: Path,
         previous: pd.DataFrame | None = None,
         budget: str | int = 15,
+        evaluation_split: pd.DataFrame | None = None,
         **options: Any,
     ) -> nodes.ChosenRows:
         settings = SelectionSettings(**{"exam": EXAM, **options})
         inputs = [getattr(self, name) for name in self.__dataclass_fields__]
-        return nodes.chosen_rows(*inputs, work, budget, settings, previous)
+        return nodes.chosen_rows(*inputs, work, budget, settings, previous, evaluation_split)
 
     def traced(self, selection: pd.DataFrame, **description: Any) -> nodes.TracedRows:
         settings = DESCRIPTION.model_copy(update=description)
@@ -229,8 +230,11 @@ def test_a_killed_search_goes_on_to_the_same_rows(
     assert resumed.selection.equals(exam_choice.selection)
     assert resumed.report.steps == exam_choice.report.steps
     assert resumed.report.figures["swaps"] == exam_choice.report.figures["swaps"] > 0
-    assert not state.exists()
-    assert list(tmp_path.iterdir()) == []
+    # Its limit of sweeps ended it: who allows more goes on from here.
+    assert state.exists()
+    sweeps.clear()
+    made.chosen(tmp_path)
+    assert sweeps == []
 
 
 def test_a_search_with_other_settings_does_not_take_the_state_up(
@@ -250,7 +254,7 @@ def test_a_search_with_other_settings_does_not_take_the_state_up(
     assert len(left) == 2  # the state and its record
     anew = made.chosen(tmp_path, seed=1)
     assert anew.selection.equals(made.chosen(tmp_path / "other", seed=1).selection)
-    assert list(tmp_path.glob("exam-*")) == left
+    assert list(tmp_path.glob("exam-*")) == []  # done: what others left is of no use any more
 
 
 # --- distilling again
@@ -293,6 +297,24 @@ def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
     assert len(again.selection) == 15
     assert set(previous["id"][2:]) <= set(again.selection["id"])
     assert gone not in set(again.selection["id"])
+
+
+def test_candidates_that_copy_a_row_that_has_come_in_are_left_out(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = made.chosen(tmp_path, selector="facility")
+    previous = made.traced(first.selection).distilled
+    in_corpus, in_evaluation = previous["text"][0], previous["text"][1]
+    corpus = made.corpus.copy()
+    corpus.loc[0, "text"] = in_corpus
+    evaluation = made.corpus.head(3).assign(text=["a", f" {in_evaluation} ", "b"])
+    with caplog.at_level(logging.INFO):
+        again = replace(made, corpus=corpus).chosen(
+            tmp_path, previous, evaluation_split=evaluation, selector="facility"
+        )
+    assert "2 candidates copy a row that has come in" in caplog.text
+    assert not set(previous["id"][:2]) & set(again.selection["id"])
+    assert len(again.selection) == 15
 
 
 @pytest.mark.parametrize("name", ["kmeans", "swap", "random", "semi_relaxed", "received_mass"])
@@ -443,3 +465,32 @@ def test_the_exports_say_how_many_cells_were_neutralised(
     assert '"=1+1 secret"' in found.jsonl
     assert found.dataset.class_names == NAMES
     assert found.dataset.rows is distilled
+
+
+# --- what the exam may ask
+
+
+def test_the_exam_asks_no_text_the_generator_has_learnt_or_was_stopped_by(made: Made) -> None:
+    corpus = made.corpus.copy()
+    corpus.loc[1, "text"] = corpus["text"][0]  # one text under two ids
+    used = pd.DataFrame({"id": corpus["id"][[0, 2]], "role": ["trained", "held_out"]})
+    some = nodes._unseen(corpus, used, wanted=10)
+    assert {0, 1, 2}.isdisjoint(some)
+    assert len(some) == len(corpus) - 3
+    # Where rows are short, those that only stopped the training may be asked.
+    all_that_can = nodes._unseen(corpus, used, wanted=len(corpus))
+    assert 2 in all_that_can
+    assert {0, 1}.isdisjoint(all_that_can)
+
+
+def test_too_few_rows_for_an_exam_are_said_aloud(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    used = pd.DataFrame({"id": made.corpus["id"][30:], "role": "trained"})
+    with caplog.at_level(logging.WARNING):
+        found = replace(made, generator_rows=used).chosen(tmp_path)
+    assert "Only 30 training rows are left" in caplog.text
+    assert "'facility' chooses instead" in caplog.text
+    assert found.report.figures["exam_rows"] == 0
+    expected = made.chosen(tmp_path, selector="facility").selection
+    assert found.selection.equals(expected)

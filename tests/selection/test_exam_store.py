@@ -103,13 +103,15 @@ def test_other_settings_and_other_code_have_other_files(
 ) -> None:
     settings = [
         SETTINGS,
-        SETTINGS.model_copy(update={"max_swaps": 3}),
         SETTINGS.model_copy(update={"members": ("phi",)}),
         SETTINGS.model_copy(update={"coverage": 0.1}),
     ]
     paths = {StateStore(tmp_path, task, each).path for each in settings}
     assert len(paths) == len(settings)
     assert StateStore(tmp_path, task, SETTINGS.model_copy()).path in paths
+    # Who stopped a search may go on with it: limits are not part of what it is.
+    longer = SETTINGS.model_copy(update={"max_swaps": 3, "max_seconds": 9.0})
+    assert StateStore(tmp_path, task, longer).path in paths
     monkeypatch.setattr(store_module, "code_digests", lambda module: {module: "changed"})
     assert StateStore(tmp_path, task, SETTINGS).path not in paths
 

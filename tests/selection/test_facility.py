@@ -144,3 +144,18 @@ def test_no_row_is_taken_twice_when_nothing_is_left_to_gain():
         path = greedy_path(columns, np.array([0.6, 0.4]), 4, begin)
         assert sorted(path.rows.tolist()) == [0, 1, 2, 3]
         assert (np.diff(path.costs) <= 0).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("spread", [0.1, 0.003])
+def test_swaps_end_where_rows_are_nearly_alike(seed, spread):
+    """Every candidate twice, in a tight cluster: differences of cost are those of rounding."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal(8) + spread * rng.standard_normal((130, 8))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    pool = np.repeat(rows[99:], 2, axis=0)
+    columns = CostColumns(ArrayBlocks(rows[:99]), pool, memory_bytes=2**20)
+    weights = np.full(99, 1 / 99)
+    search = SwapSearch(columns, weights, greedy_path(columns, weights, 10).rows)
+    search.run()
+    assert search.sweeps < 50

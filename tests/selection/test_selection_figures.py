@@ -19,6 +19,7 @@ def make_report(n_steps: int) -> SelectionReport:
             exam_loss_after=0.8 - 0.1 * sweep,
             watched_loss=0.85 - 0.05 * sweep,
             watched_accuracy=0.6 + 0.1 * sweep,
+            exam_rows=100,
         )
         for sweep in range(n_steps)
     ]

@@ -25,7 +25,7 @@ from take.transport.costs import squared_norms
 LOOKED_AT = 256  # candidates that are looked at together: one product of a good shape
 MOST_LEADERS = 2048  # candidates whose gains are kept up to date; half of them stay when it is full
 PROMISING = 64  # candidates of a swap whose columns are computed together
-LEAST_GAIN = 1e-7  # relative fall of the cost that counts as one; fp32 resolves no less
+LEAST_GAIN = 1e-6  # fall of the cost that counts as one: squared distances are right to 1e-7
 
 
 @dataclass(frozen=True)
@@ -206,30 +206,27 @@ class SwapSearch:
     def run(self, max_swaps: int | None = None) -> None:
         """Swap until a whole pass finds no swap that lowers the cost, or so many were made."""
         most = np.inf if max_swaps is None else max_swaps
-        improved = len(self.rows) < self._columns.n_candidates
-        while improved and self.swaps < most:
-            improved = False
+        before, can_swap = np.inf, len(self.rows) < self._columns.n_candidates
+        # Rounding may call an exchange for nothing a gain; the cost itself says when to stop.
+        while can_swap and self.swaps < most and self.cost < before - LEAST_GAIN:
+            before = self.cost
             self.sweeps += 1
             change = self._all_changes().min(axis=0)
             change[self.rows] = np.inf
             order = np.argsort(change, kind="stable")
-            promising = order[change[order] < -self._least]
+            promising = order[change[order] < -LEAST_GAIN]
             for first in range(0, len(promising), PROMISING):
                 batch = promising[first : first + PROMISING]
                 for candidate in batch:
                     if self.swaps >= most:
                         return
                     column = self._columns.column(int(candidate), batch)
-                    improved |= self._try(int(candidate), column)
+                    self._try(int(candidate), column)
 
     def in_greedy_order(self) -> Indices:
         """The chosen, each next one the one that lowers the cost most: good prefixes."""
         own = self._columns.restricted(self.rows)
         return self.rows[greedy_path(own, self._weights, len(self.rows)).rows]
-
-    @property
-    def _least(self) -> float:
-        return LEAST_GAIN * max(self.cost, 1e-6)
 
     def _all_changes(self) -> Float64:
         """Δ(a, b) for all, (K, M); what is chosen already counts as a candidate like any other."""
@@ -250,17 +247,15 @@ class SwapSearch:
             removed += members @ lost
         return shared + removed
 
-    def _try(self, candidate: int, column: Float32) -> bool:
+    def _try(self, candidate: int, column: Float32) -> None:
         """Take the candidate in for whichever chosen one it replaces best, if that helps."""
         kept = np.minimum(column, self._d1)
         lost = np.minimum(column, self._d2) - kept
         removed = np.bincount(self._first, weights=lost * self._weights, minlength=len(self.rows))
         change = removed + float(self._weights @ (kept.astype(np.float64) - self._d1))
         position = int(change.argmin())
-        if not change[position] < -self._least:
-            return False
-        self._exchange(position, candidate, column)
-        return True
+        if change[position] < -LEAST_GAIN:
+            self._exchange(position, candidate, column)
 
     def _exchange(self, position: int, candidate: int, column: Float32) -> None:
         self.rows[position] = candidate

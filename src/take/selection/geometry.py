@@ -31,6 +31,11 @@ class GeometrySettings(BaseModel):
     lexical: float = Field(default=0.0, ge=0, le=100, description="s of TF-IDF")
     lexical_dimensions: int = Field(default=128, ge=1, le=4096)
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether there is more than φ."""
+        return bool(self.margin or self.lexical)
+
 
 class Seen(NamedTuple):
     """Rows before the geometry is applied."""

@@ -15,10 +15,15 @@ class SearchStep(BaseModel):
     exam_loss_before: float = Field(description="Panel's loss on its exam rows, as it began.")
     exam_loss_after: float = Field(description="The same as it ended: what the search lowers.")
     watched_loss: float = Field(
-        description="Panel's loss on train rows that steer nothing; where it rises while the exam "
-        "loss falls, the exam is being learnt by heart. The sweep with the lowest is kept."
+        description="Panel's loss on other train rows, which no swap is made for; where it rises "
+        "while the exam loss falls, the exam is being learnt by heart. The sweep with the lowest "
+        "is kept, so that it is a little lower than on rows that chose nothing."
     )
     watched_accuracy: float = Field(description="Weighted share of watched rows it gets right.")
+    exam_rows: int = Field(
+        description="Exam rows of this sweep; they grow from sweep to sweep, so that exam losses "
+        "of sweeps with other rows are not quite comparable."
+    )
 
 
 class SelectionReport(BaseModel):

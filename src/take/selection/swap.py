@@ -26,6 +26,7 @@ from take.selection.rows import Indices
 from take.selection.settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
+from take.transport.errors import TransportError
 from take.transport.exact import draw_by_weight, read_rows
 from take.transport.sinkhorn import EntropicPlan, SinkhornOptions, entropic_plan
 
@@ -99,8 +100,8 @@ class EntropicSwaps:
             trial[position] = candidate
             theta = self.plan.theta.copy()
             theta[position] = potentials[candidate] / self._epsilon - np.log(len(trial))
-            plan = self._solved(trial, theta)
-            if plan.value < self.plan.value - least:
+            plan = self._solved_or_none(trial, theta)
+            if plan is not None and plan.value < self.plan.value - least:
                 self.chosen, self.plan = trial, plan
                 self.swaps += 1
                 return True, 0
@@ -139,6 +140,13 @@ class EntropicSwaps:
             potentials[start : start + len(part)] = -epsilon * (largest + np.log(sums))
         potentials[self.chosen] = self.plan.g
         return potentials
+
+    def _solved_or_none(self, chosen: Indices, theta: Float64) -> EntropicPlan | None:
+        """The plan of a trial; one that does not converge is no gain, and no reason to stop."""
+        try:
+            return self._solved(chosen, theta)
+        except TransportError:
+            return None
 
     def _solved(self, chosen: Indices, theta: Float64 | None) -> EntropicPlan:
         self.solves += 1

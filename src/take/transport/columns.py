@@ -68,9 +68,11 @@ class CostColumns:
         doubled, norms = self._doubled, self.pool_norms
         if candidates is not None and len(candidates) < self.n_candidates:
             doubled, norms = doubled[candidates], norms[candidates]
-        # As many entries as with all candidates: few of them, more rows at a time.
+        # As many entries as with all candidates: few of them, more rows at a time, as far as the
+        # rows themselves stay small.
         height = self.block_rows * self.n_candidates // max(1, len(doubled))
-        height = max(1, min(height, len(rows)))
+        height = min(height, MAX_BUFFER_BYTES // (4 * self.corpus.shape[1]), len(rows))
+        height = max(1, height)
         buffer = np.empty((height, len(doubled)), dtype=np.float32)
         for start, stop in block_bounds(len(rows), height):
             features, block = self.features(rows[start:stop]), buffer[: stop - start]

@@ -94,8 +94,8 @@ def entropic_plan(  # noqa: PLR0913  # the problem of Eq. 11 has that many parts
     if not error <= options.tolerance and options.raise_unless_converged:
         raise TransportError(
             f"entropic transport did not converge: after {iteration} iterations the target "
-            f"marginal is off by {error:.3g}. Allowed: {options.tolerance:.3g}. To mend: raise "
-            f"max_iterations, or ε (now {epsilon})."
+            f"marginal is off by {error:.3g}. Allowed: {options.tolerance:.3g}. To mend: raise ε "
+            f"(now {epsilon}), or max_iterations of SinkhornOptions."
         )
     f: Float64 = -epsilon * marginals.log_sums
     g: Float64 = epsilon * (theta - np.log(nu))

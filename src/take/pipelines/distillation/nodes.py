@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.budget import Budget
+from take.corpus.ingest import text_keys
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
 from take.datasets.datasets_folder import DistilledSet
@@ -87,8 +88,16 @@ def chosen_rows(
     budget: str | int,
     settings: SelectionSettings,
     previous_distilled: pd.DataFrame | None = None,
+    evaluation_split: pd.DataFrame | None = None,
 ) -> ChosenRows:
-    """The candidates that become the distilled rows; the previous ones where they still stand."""
+    """The candidates that become the distilled rows; the previous ones where they still stand.
+
+    A corpus that has grown may have rows that the pool was never screened against, in either split.
+    """
+    if evaluation_split is not None:
+        fresh = _no_copies(pool, corpus, evaluation_split)
+        pool = pool.iloc[fresh].reset_index(drop=True)
+        pool_embeddings = Embeddings(pool_embeddings.strings, pool_embeddings.rows[fresh])
     texts, pool_texts = text_columns(corpus), text_columns(pool)
     probe = Probe(trajectory.weights[-1], trajectory.biases[-1])
     features, pool_features = joined_features(
@@ -98,14 +107,13 @@ def chosen_rows(
         settings.geometry,
         settings.seed,
     )
-    trained = set(generator_rows.loc[generator_rows["role"] == "trained", "id"])
     previous = None if previous_distilled is None else _still_there(previous_distilled, pool)
     problem = SelectionProblem(
         corpus=LabelledRows(features, embeddings, texts, class_ids(corpus)),
         weights=tempered(weights["weight"].to_numpy(), settings.tempering),
         pool=LabelledRows(pool_features, pool_embeddings, pool_texts, class_ids(pool)),
         budgets=Budget.parse(budget).split(class_sizes(corpus)),
-        unseen=np.flatnonzero(~corpus["id"].isin(trained).to_numpy()),
+        unseen=_unseen(corpus, generator_rows, settings.exam.exam_rows),
         scope=settings.scope,
         previous=previous,
     )
@@ -182,7 +190,8 @@ def description(
     traced = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
     covered = cover(distillation)
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
-    known = _paths(greedy_path, pool)
+    # A path that is greedy in other features than φ is none here.
+    known = [] if choice.geometry.is_joined else _paths(greedy_path, pool)
     curve = budget_curve(distillation, _curve_options(distillation, known, choice, settings), known)
     measured = measure(
         distillation,
@@ -216,6 +225,21 @@ def search_plot(selection_report: SelectionReport) -> Any:
     return search_figure(selection_report)
 
 
+def _unseen(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> np.ndarray:
+    """Rows whose texts the language model was neither trained nor stopped by, under any label.
+
+    Where these are fewer than wanted, also those that only chose when its training ended.
+    """
+    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
+    used = generator_rows["id"].where(generator_rows["role"] == "trained", None)
+    for ids in (generator_rows["id"], used.dropna()):
+        seen = keys[corpus["id"].isin(set(ids))]
+        unseen = np.flatnonzero(~keys.isin(set(seen)))
+        if len(unseen) >= wanted:
+            break
+    return unseen
+
+
 def _path_table(paths: tuple[np.ndarray, ...], pool: pd.DataFrame) -> pd.DataFrame:
     part = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
     rows = np.concatenate([np.empty(0, dtype=np.int64), *paths])
@@ -226,6 +250,18 @@ def _path_table(paths: tuple[np.ndarray, ...], pool: pd.DataFrame) -> pd.DataFra
 def _paths(table: pd.DataFrame, pool: pd.DataFrame) -> list[np.ndarray]:
     places = pd.Index(pool["id"]).get_indexer(table["id"])
     return [places[rows] for rows in table.groupby("part").indices.values()]
+
+
+def _no_copies(
+    pool: pd.DataFrame, corpus: pd.DataFrame, evaluation_split: pd.DataFrame
+) -> np.ndarray:
+    """The places of candidates whose texts stand in neither split, word for word."""
+    columns = TEXT_COLUMNS[task_of(corpus)]
+    known = {key for rows in (corpus, evaluation_split) for key in text_keys(rows, columns)}
+    copies = text_keys(pool, columns).isin(known).to_numpy()
+    if copies.any():
+        _logger.info("%s candidates copy a row that has come in: left out.", int(copies.sum()))
+    return np.flatnonzero(~copies)
 
 
 def _still_there(previous: pd.DataFrame, pool: pd.DataFrame) -> np.ndarray:
@@ -280,7 +316,7 @@ def _curve_options(
     settings: DescriptionSettings,
 ) -> CurveOptions:
     """As far as the user asks, or as the selector has gone."""
-    gone = max(map(len, known), default=2 * _rows_per_part(distillation))
+    gone = min(map(len, known), default=2 * _rows_per_part(distillation))
     return CurveOptions(
         largest=settings.curve_rows_per_class or gone,
         memory_bytes=choice.memory_bytes,

@@ -22,7 +22,7 @@ def create_pipeline() -> Pipeline:
 
 def create_redistil_pipeline() -> Pipeline:
     """The same, beginning from the rows distilled before."""
-    return _pipeline("previous_distilled")
+    return _pipeline("previous_distilled", "evaluation_split")
 
 
 def _pipeline(*previous: str) -> Pipeline:

@@ -36,7 +36,7 @@ def outside_marks(pool: Pool, rows: Indices, asked: Asked) -> tuple[OutsideMark,
     learners = [
         ("logistic regression", "phi", LogisticRegression(max_iter=1000)),
         ("logistic regression", "lexical", LogisticRegression(max_iter=1000)),
-        ("linear SVM", "lexical", LinearSVC()),
+        ("linear SVM", "lexical", LinearSVC(random_state=0)),
         ("naive Bayes", "lexical", MultinomialNB()),
         ("RBF SVM", "phi", SVC(C=3.0, gamma=2.0)),
         ("nearest neighbours", "phi", KNeighborsClassifier(min(5, len(rows)))),

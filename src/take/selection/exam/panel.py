@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from take.blocks import Float32
+from take.blocks import Float32, block_bounds
 from take.selection.exam.objective import Float64, Labels, cross_entropy, teaching_codes
 from take.selection.exam.updates import solve
 
 Indices = NDArray[np.int64]
 GAUSSIAN_WIDTH = 1.0  # k = e^{−‖x−y‖²/2σ²} of unit vectors; at σ = 1 neighbours still share much
+GRAM_ROWS = 512  # rows of a Gram matrix made at a time: its temporaries stay small
 TEMPERATURES = np.geomspace(0.005, 5.0, 31)
 
 
@@ -56,13 +57,13 @@ class Kernel:
         >>> KERNELS["phi"].gram(views, views).tolist()
         [[2.0, 1.0], [1.0, 2.0]]
         """
-        total = np.zeros((len(rows), len(others)), dtype=np.float32)
+        total = np.ones((len(rows), len(others)), dtype=np.float32)
         for name, share in self.shares:
-            left, right = getattr(rows, name), getattr(others, name)
-            product = left @ right.T
-            dense = product if isinstance(product, np.ndarray) else product.toarray()
-            total += share * self._curve(dense)
-        total += 1
+            left, right = getattr(rows, name), getattr(others, name).T
+            for start, stop in block_bounds(len(rows), GRAM_ROWS):
+                product = left[start:stop] @ right
+                dense = product if isinstance(product, np.ndarray) else product.toarray()
+                total[start:stop] += share * self._curve(dense)
         return total
 
     def diagonal(self, rows: Views) -> Float64:

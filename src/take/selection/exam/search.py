@@ -30,6 +30,7 @@ HISTORY_COLUMNS = (
     "exam_loss_after",
     "watched_loss",
     "watched_accuracy",
+    "exam_rows",
 )
 
 
@@ -39,7 +40,7 @@ class SearchState:
 
     rows: Indices  # (K,) pool rows, a slot each
     best_rows: Indices  # (K,) those with the lowest watched loss so far
-    history: Float64  # (sweeps + 1, 6) by HISTORY_COLUMNS; the first line is the start
+    history: Float64  # (sweeps + 1, 7) by HISTORY_COLUMNS; the first line is the start
 
     @property
     def sweep(self) -> int:
@@ -119,9 +120,11 @@ def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) ->
 
 def begin(problem: ExamProblem, start: Indices) -> SearchState:
     """The state before any sweep."""
-    watched = mark(problem.panel, problem.pool, start, problem.watched)
-    examined = mark(problem.panel, problem.pool, start, problem.exam)
-    line = [0, 0, examined.loss, examined.loss, watched.loss, watched.accuracy]
+    panel = problem.fitted(start, problem.exam)
+    watched = mark(panel, problem.pool, start, problem.watched)
+    examined = mark(panel, problem.pool, start, problem.exam)
+    n_rows = len(problem.exam.labels)
+    line = [0, 0, examined.loss, examined.loss, watched.loss, watched.accuracy, n_rows]
     return SearchState(start.copy(), start.copy(), np.array([line], dtype=np.float64))
 
 
@@ -179,6 +182,10 @@ class _Budget:
     def seconds(self) -> float:
         return time.perf_counter() - self._began
 
+    @property
+    def swaps_left(self) -> float:
+        return np.inf if self._max_swaps is None else self._max_swaps - self.swaps
+
     def check(self) -> str:
         """What has run out, or nothing."""
         if self._max_swaps is not None and self.swaps >= self._max_swaps:
@@ -216,7 +223,10 @@ def _sweep(
 ) -> SearchState:
     """The state after each position had its best swap, or after those the budget allowed."""
     before, swaps, sweep = sitting.loss, budget.swaps, state.sweep + 1
-    for slot in _order(len(state.rows), sweep, problem.seed):
+    order = _order(len(state.rows), sweep, problem.seed)
+    if budget.swaps_left < len(order):
+        order = _most_promising(order, sitting, settings)
+    for slot in order:
         if budget.check():
             break
         row, loss = sitting.best_swap(slot, settings.exact_candidates)
@@ -224,11 +234,18 @@ def _sweep(
             sitting.swap(slot, row)
             budget.swaps += 1
         bar.update()
-    part = exam_part(len(problem.exam.labels), sweep, settings, problem.seed)
-    panel = problem.fitted(sitting.rows, problem.exam.take(part))
+    # Fitted to all exam rows, as every line is: the watched losses are to be compared.
+    panel = problem.fitted(sitting.rows, problem.exam)
     watched = mark(panel, problem.pool, sitting.rows, problem.watched)
-    line = [sweep, budget.swaps - swaps, before, sitting.loss, watched.loss, watched.accuracy]
+    taken, n_rows = budget.swaps - swaps, sitting.exam_rows
+    line = [sweep, taken, before, sitting.loss, watched.loss, watched.accuracy, n_rows]
     return _after(state, sitting.rows, np.array(line, dtype=np.float64))
+
+
+def _most_promising(order: list[int], sitting: Sitting, settings: ExamSettings) -> list[int]:
+    """Positions by what their best swap would give: where swaps are few, none is to be wasted."""
+    losses = {slot: sitting.best_swap(slot, settings.exact_candidates)[1] for slot in order}
+    return sorted(order, key=losses.__getitem__)
 
 
 def _after(state: SearchState, rows: Indices, line: Float64) -> SearchState:

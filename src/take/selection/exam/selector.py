@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,14 @@ from take.selection.exam.outside import OutsideMark
 from take.selection.exam.search import HISTORY_COLUMNS
 from take.selection.exam.settings import ExamSettings
 from take.selection.exam.store import StateStore
-from take.selection.exam.task import ExamResult, ExamRows, ExamTask, best_taught, draw_parts
+from take.selection.exam.task import (
+    ExamResult,
+    ExamRows,
+    ExamTask,
+    StaleStateError,
+    best_taught,
+    draw_parts,
+)
 from take.selection.facility import facility
 from take.selection.problem import EachClass, LabelledRows, Selection, SelectionProblem
 from take.selection.rows import Indices, rows_at
@@ -26,11 +34,16 @@ def exam(
     """The rows with which a panel of learners does best on train rows it has not seen.
 
     Begins from `facility`'s greedy rows, or from the previous rows where there are any; keeps the
-    number of rows of each class as it finds it there. With a `work` folder a killed search goes on.
+    number of rows of each class as it finds it there. With a `work` folder a killed search goes on,
+    and so does one that its limits ended. Where too few rows are unseen, `facility` chooses.
     """
+    limits = _affordable(settings, len(problem.pool))
+    share = min(1.0, len(problem.unseen) / (limits.exam_rows + limits.watched_rows))
+    if share * limits.exam_rows < limits.fewest_rows:
+        return _without_exam(problem, settings)
     plain = settings.model_copy(update={"refine": False})
     started = EachClass(facility, can_begin=True)(problem, plain)
-    parts = draw_parts(problem.unseen, settings.exam, settings.seed)
+    parts = draw_parts(problem.unseen, limits, settings.seed)
     task = ExamTask(
         pool=_rows(problem.pool, np.arange(len(problem.pool))),
         examined=_rows(problem.corpus, parts.exam, problem.weights),
@@ -39,32 +52,72 @@ def exam(
         train_texts=problem.corpus.texts,
         seed=settings.seed,
     )
-    limits = settings.exam
     if problem.previous is not None:
-        limits = _few_swaps(problem.previous, started.rows, settings)
-    store = StateStore(work, task, limits) if work else None
-    result = best_taught(
-        task,
-        limits,
-        state=store.load() if store else None,
-        on_sweep=store.save if store else None,
-    )
-    if store:
-        store.clear()
+        limits = _few_swaps(problem.previous, started.rows, settings, limits)
+    result = _searched(task, limits, work)
     _report(result)
     steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in _lines(result))
-    return Selection(
-        np.concatenate(result.rows), _diagnostics(result, started), steps, started.paths
+    figures = {
+        "exam_rows": float(len(parts.exam)),
+        "watched_rows": float(len(parts.watched)),
+        **_diagnostics(result, started),
+    }
+    return Selection(np.concatenate(result.rows), figures, steps, started.paths)
+
+
+def _searched(task: ExamTask, settings: ExamSettings, work: Path | None) -> ExamResult:
+    """The search, going on from what an earlier one has left in the `work` folder."""
+    if work is None:
+        return best_taught(task, settings)
+    store = StateStore(work, task, settings)
+    try:
+        result = best_taught(task, settings, store.load(), store.save)
+    except StaleStateError:
+        # Same code and rows, other numbers: another processor or library.
+        _logger.warning("A search begun elsewhere cannot be continued here; it begins anew.")
+        store.clear()
+        result = best_taught(task, settings, None, store.save)
+    if result.found.stopped in ("converged", "watched"):
+        store.clear()  # else there is more to find for who allows more
+    return result
+
+
+def _affordable(settings: SelectionSettings, n_candidates: int) -> ExamSettings:
+    """As many exam rows as the memory allows: K_ME and V are M × E, for each member."""
+    exam = settings.exam
+    bytes_per_row = 8 * n_candidates * len(exam.members)
+    most = max(10, settings.memory_bytes // bytes_per_row)
+    if exam.exam_rows <= most:
+        return exam
+    _logger.warning(
+        "%s exam rows would need %s MB; %s are asked. Raise memory_megabytes for more.",
+        f"{exam.exam_rows:,}",
+        f"{exam.exam_rows * bytes_per_row / 2**20:,.0f}",
+        f"{most:,}",
     )
+    return exam.model_copy(update={"exam_rows": most})
 
 
-def _few_swaps(previous: Indices, start: Indices, settings: SelectionSettings) -> ExamSettings:
+def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Selection:
+    """`facility` in its place, said aloud."""
+    _logger.warning(
+        "Only %s training rows are left that the language model has not learnt from: too few for "
+        "an exam (fewest_rows is %s). 'facility' chooses instead. To mend: lower the generator's "
+        "token_budget, so that it leaves some, or give more rows.",
+        f"{len(problem.unseen):,}",
+        settings.exam.fewest_rows,
+    )
+    found = EachClass(facility, can_begin=True)(problem, settings)
+    return replace(found, diagnostics={**found.diagnostics, "exam_rows": 0.0})
+
+
+def _few_swaps(
+    previous: Indices, start: Indices, settings: SelectionSettings, exam: ExamSettings
+) -> ExamSettings:
     """One pass over the positions, with as many swaps as rows may still be exchanged."""
     added = len(np.setdiff1d(start, previous))
     swaps = max(0, settings.replaceable(len(start)) - added)
-    return settings.exam.model_copy(
-        update={"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"}
-    )
+    return exam.model_copy(update={"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"})
 
 
 def _rows(rows: LabelledRows, index: Indices, weights: np.ndarray | None = None) -> ExamRows:
@@ -114,7 +167,7 @@ def _report(result: ExamResult) -> None:
     found = result.found
     swaps = int(found.history[:, 1].sum())
     _logger.info(
-        "Exam: %d swaps in %d sweeps, %s scored in %.0f s; stopped: %s. On watched rows the "
+        "Exam: %d swaps in %d sweeps, %s tried in %.0f s; stopped: %s. On watched rows the "
         "panel's accuracy went from %.1f %% to %.1f %%.",
         swaps,
         len(found.history) - 1,

@@ -29,12 +29,14 @@ class ExamSettings(BaseModel):
     finds rows as good as fixed in about half the time; rotating fits each small part in turn,
     and did worst on sst2: more rows are the better guard."""
     parts: int = Field(default=4, ge=1)
+    fewest_rows: int = Field(default=200, ge=4)
+    """With fewer exam rows the search would learn them by heart: `facility` chooses instead."""
     watched_rows: int = Field(default=2000, ge=10)
-    """Train rows that are never optimised: they stop the search and choose which sweep is kept."""
+    """Train rows no swap is made for: they stop the search and choose which sweep is kept."""
     coverage: float = Field(default=0.0, ge=0)
     """β of the transport penalty β Σ_n w_n min_c C_nc."""
     ridge: float | None = Field(default=None, gt=0)
-    """λ of every learner; by default each takes the best of `ridge_grid` on the first exam."""
+    """λ of every learner; by default each takes the best of `ridge_grid`, anew in every sweep."""
     ridge_grid: tuple[float, ...] = Field(default=(0.1, 0.3, 1.0, 3.0), min_length=1)
     exact_candidates: int = Field(default=64, ge=1)
     """Candidates of each position whose loss is computed exactly, after the quadratic screen."""

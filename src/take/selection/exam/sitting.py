@@ -33,6 +33,8 @@ class Asked:
     def take(self, rows: Indices) -> Asked:
         """Some of the rows, their weights made to sum to one again."""
         weights = self.weights[rows]
+        if not weights.any():  # a part without weight counts all its rows alike
+            weights = np.ones(len(rows))
         return Asked(self.views.take(rows), self.labels[rows], weights / weights.sum())
 
 
@@ -96,6 +98,7 @@ class Sitting:
         self._coverage = coverage
         self._costs = self._transport_costs() if coverage else []
         self.loss = self._current_loss()
+        self.exam_rows = len(exam.labels)
         self.screened = self.exact = 0
 
     def best_swap(self, slot: int, exact_candidates: int) -> tuple[int, float]:
@@ -126,7 +129,7 @@ class Sitting:
                 share = quadratic_losses(logits, self._codes, self._exam.weights, moves, steps)
                 ranking += share / len(setups)
             ranking[~free] = np.inf
-            # Ties broken by position, so that the same inputs always give the same rows.
+            # In order of position, so that of equal exact losses the first is taken.
             chosen = np.sort(np.argpartition(ranking, exact_candidates)[:exact_candidates])
         losses = penalties[chosen]
         for logits, moves, steps in setups:

@@ -18,6 +18,7 @@ from take.selection.exam.settings import ExamSettings
 from take.selection.exam.task import ExamTask
 
 _logger = logging.getLogger(__name__)
+_LIMITS = {"max_sweeps", "max_swaps", "max_seconds", "patience"}
 
 
 class StateStore:
@@ -46,15 +47,20 @@ class StateStore:
         write_record(self.path)
 
     def clear(self) -> None:
-        """Forget it: the search is done."""
-        for path in (self.path, record_path(self.path)):
-            path.unlink(missing_ok=True)
+        """Forget it, and what searches with other settings left: this one is done."""
+        for path in self.path.parent.glob("exam-*.safetensors"):
+            for file in (path, record_path(path)):
+                file.unlink(missing_ok=True)
 
 
 def _key(task: ExamTask, settings: ExamSettings) -> str:
-    """A digest of the code, the rows with their texts, the start and the settings."""
+    """A digest of the code, the rows with their texts, the start and the settings.
+
+    Without the limits: who stopped a search after a minute may ask for ten.
+    """
     code = code_digests(ExamTask.__module__)
-    digest = hashlib.sha256(value_digest([code, settings, task.seed]).encode())
+    decisive = settings.model_dump(exclude=_LIMITS)
+    digest = hashlib.sha256(value_digest([code, decisive, task.seed]).encode())
     for rows in (task.pool, task.examined, task.watched):
         weights = np.empty(0) if rows.weights is None else rows.weights
         for array in (rows.phi, rows.labels, weights):

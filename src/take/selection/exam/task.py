@@ -17,21 +17,24 @@ import numpy as np
 
 from take.blocks import Float32
 from take.errors import InputError
-from take.selection.exam.objective import Float64, Labels, label_codes
+from take.selection.exam.objective import Float64, Labels
 from take.selection.exam.outside import OutsideMark, outside_marks
-from take.selection.exam.panel import Indices, Member, Viewer, Views, calibrate, make_viewer
+from take.selection.exam.panel import Indices, Member, Viewer, Views, make_viewer
 from take.selection.exam.search import (
     ExamProblem,
     SearchResult,
     SearchState,
     begin,
-    exam_part,
     search,
 )
 from take.selection.exam.settings import ExamSettings
 from take.selection.exam.sitting import Asked, Mark, Pool
 
 SAME_LOSS = 1e-6
+
+
+class StaleStateError(InputError):
+    """A saved state that was not made by this search."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class ExamResult:
     """What was chosen, and how the panel did along the way."""
 
     rows: tuple[Indices, ...]  # K_c rows of the pool for each class
-    panel: tuple[Member, ...]
+    panel: tuple[Member, ...]  # as fitted to the rows chosen
     before: Mark  # of the panel on the watched rows, with the start
     after: Mark  # with the rows chosen
     outside_before: tuple[OutsideMark, ...]  # learners that did not steer, on the watched rows
@@ -165,8 +168,8 @@ def best_taught(
     pool = Pool(_views(view, task.pool).take(order), task.pool.labels[order], n_classes)
     asked = _asked(task.examined, _views(view, task.examined))
     watched = _asked(task.watched, _views(view, task.watched))
-    panel = _panel(pool, start, asked, settings, task.seed)
     ridges = settings.ridge_grid if settings.ridge is None else (settings.ridge,)
+    panel = tuple(Member(name, ridges[0], 1.0) for name in settings.members)
     problem = ExamProblem(panel, pool, asked, watched, task.seed, ridges)
     first = begin(problem, start)
     _check_state(state, first)
@@ -174,7 +177,7 @@ def best_taught(
     labels = pool.labels[found.rows]
     return ExamResult(
         rows=tuple(order[found.rows[labels == label]] for label in range(n_classes)),
-        panel=panel,
+        panel=problem.fitted(found.rows, asked),
         before=_marked(found.history[0]),
         after=_marked(found.history[found.history[:, 4].argmin()]),
         outside_before=outside_marks(pool, start, watched),
@@ -190,19 +193,6 @@ def _views(view: Viewer, rows: ExamRows) -> Views:
 def _asked(rows: ExamRows, views: Views) -> Asked:
     weights = np.ones(len(rows.phi)) if rows.weights is None else rows.weights
     return Asked(views, rows.labels, weights / weights.sum())
-
-
-def _panel(
-    pool: Pool, start: Indices, asked: Asked, settings: ExamSettings, seed: int
-) -> tuple[Member, ...]:
-    first = asked.take(exam_part(len(asked.labels), 1, settings, seed))
-    codes = label_codes(first.labels, pool.n_classes)
-    ridges = settings.ridge_grid if settings.ridge is None else (settings.ridge,)
-    taught, labels = pool.views.take(start), pool.labels[start]
-    return tuple(
-        calibrate(name, ridges, taught, labels, first.views, codes, first.weights)
-        for name in settings.members
-    )
 
 
 def _marked(line: Float64) -> Mark:
@@ -234,7 +224,7 @@ def _check_state(state: SearchState | None, first: SearchState) -> None:
         return
     same = state.rows.shape == first.rows.shape
     if not same or abs(state.history[0, 4] - first.history[0, 4]) > SAME_LOSS:
-        raise InputError(
+        raise StaleStateError(
             "the saved state was made from other rows, start or settings",
             where="exam",
             allowed="a state of this very search",
