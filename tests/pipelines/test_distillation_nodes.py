@@ -23,6 +23,7 @@ from take.pipelines.distillation import nodes
 from take.selection.exam import selector as exam_module
 from take.selection.exam.store import StateStore
 from take.selection.settings import SelectionSettings
+from take.selection.tables import unseen_rows
 from tests.conftest import ROOT
 
 NAMES = ["bad", "good", "odd"]
@@ -474,11 +475,11 @@ def test_the_exam_asks_no_text_the_generator_has_learnt_or_was_stopped_by(made: 
     corpus = made.corpus.copy()
     corpus.loc[1, "text"] = corpus["text"][0]  # one text under two ids
     used = pd.DataFrame({"id": corpus["id"][[0, 2]], "role": ["trained", "held_out"]})
-    some = nodes._unseen(corpus, used, wanted=10)
+    some = unseen_rows(corpus, used, wanted=10)
     assert {0, 1, 2}.isdisjoint(some)
     assert len(some) == len(corpus) - 3
     # Where rows are short, those that only stopped the training may be asked.
-    all_that_can = nodes._unseen(corpus, used, wanted=len(corpus))
+    all_that_can = unseen_rows(corpus, used, wanted=len(corpus))
     assert 2 in all_that_can
     assert {0, 1}.isdisjoint(all_that_can)
 

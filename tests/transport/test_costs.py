@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from take.blocks import ArrayBlocks
 from take.transport.columns import CostColumns
 from take.transport.costs import cheapest_targets, squared_distances
-from take.transport.coverage import coverage
 
 points = hnp.arrays(np.float32, (7, 3), elements=st.floats(-10, 10, width=32))
 
@@ -38,17 +36,6 @@ def test_cheapest_targets_do_not_depend_on_blocks(clouds):
 
 def test_equal_rows_cost_exactly_nothing(clouds):
     assert cheapest_targets(clouds.corpus, clouds.rows).cost.max() == 0
-
-
-def test_coverage_by_hand():
-    rows = np.array([[1, 0], [0, 1], [-1, 0]], dtype=np.float32)
-    found = coverage(ArrayBlocks(rows), np.array([0.5, 0.25, 0.25]), rows[:1])
-    np.testing.assert_allclose(found.distances, [0, 2**0.5, 2], rtol=1e-6)
-    assert found.mean == np.float64(found.distances.astype(float).mean())
-    np.testing.assert_allclose(found.weighted_mean, 0.25 * 2**0.5 + 0.5, rtol=1e-6)
-    assert found.largest == 2
-    assert found.least_covered(2).tolist() == [2, 1]
-    assert found.p95 <= found.p99 <= found.largest
 
 
 def test_columns_are_right_however_little_memory_there_is(clouds):

@@ -58,7 +58,6 @@ class Findings:
 
     regions: Mapping[str, Region] | None = None
     knee: Knee | None = None
-    extra: Mapping[str, float] | None = None
 
 
 class Measured(NamedTuple):
@@ -120,7 +119,6 @@ def measure(
         },
         regions=dict(findings.regions or {}),
         knee=findings.knee,
-        extra=dict(findings.extra or {}),
     )
     return Measured(report, chance)
 

@@ -210,9 +210,6 @@ class DistillationReport(_Part):
         default_factory=dict, description="The regions of the corpus that are covered worst."
     )
     knee: Knee | None = Field(default=None, description="None where no budget curve was made.")
-    extra: dict[str, float] = Field(
-        default_factory=dict, description="What the selector says of itself."
-    )
 
     def summary(self) -> str:
         """The figures to look at first, in one line; the random choice stands in brackets."""

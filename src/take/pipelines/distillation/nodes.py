@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.corpus.ingest import text_keys
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
 from take.datasets.datasets_folder import DistilledSet
@@ -30,6 +29,7 @@ from take.selection.problem import LabelledRows, SelectionProblem
 from take.selection.registry import selector
 from take.selection.report import SearchStep, SelectionReport
 from take.selection.settings import SelectionSettings
+from take.selection.tables import path_table, paths_of, places_of, unseen_rows, without_copies
 from take.selection.weights import tempered
 
 _logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def chosen_rows(
     A corpus that has grown may have rows that the pool was never screened against, in either split.
     """
     if evaluation_split is not None:
-        fresh = _no_copies(pool, corpus, evaluation_split)
+        fresh = without_copies(pool, corpus, evaluation_split)
         pool = pool.iloc[fresh].reset_index(drop=True)
         pool_embeddings = Embeddings(pool_embeddings.strings, pool_embeddings.rows[fresh])
     texts, pool_texts = text_columns(corpus), text_columns(pool)
@@ -107,13 +107,13 @@ def chosen_rows(
         settings.geometry,
         settings.seed,
     )
-    previous = None if previous_distilled is None else _still_there(previous_distilled, pool)
+    previous = None if previous_distilled is None else places_of(previous_distilled, pool)
     problem = SelectionProblem(
         corpus=LabelledRows(features, embeddings, texts, class_ids(corpus)),
         weights=tempered(weights["weight"].to_numpy(), settings.tempering),
         pool=LabelledRows(pool_features, pool_embeddings, pool_texts, class_ids(pool)),
         budgets=Budget.parse(budget).split(class_sizes(corpus)),
-        unseen=_unseen(corpus, generator_rows, settings.exam.exam_rows),
+        unseen=unseen_rows(corpus, generator_rows, settings.exam.exam_rows),
         scope=settings.scope,
         previous=previous,
     )
@@ -135,7 +135,7 @@ def chosen_rows(
         _logger.info("Of %s rows distilled before, %s still stand.", len(previous), kept)
     chosen = pool.iloc[found.rows]
     selection = chosen[["id", "label", "label_name"]].reset_index(drop=True)
-    return ChosenRows(selection, report, _path_table(found.paths, pool))
+    return ChosenRows(selection, report, path_table(found.paths, pool))
 
 
 def traced_rows(
@@ -191,7 +191,7 @@ def description(
     covered = cover(distillation)
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
     # A path that is greedy in other features than φ is none here.
-    known = [] if choice.geometry.is_joined else _paths(greedy_path, pool)
+    known = [] if choice.geometry.is_joined else paths_of(greedy_path, pool)
     curve = budget_curve(distillation, _curve_options(distillation, known, choice, settings), known)
     measured = measure(
         distillation,
@@ -223,59 +223,6 @@ def description(
 def search_plot(selection_report: SelectionReport) -> Any:
     """How the search for the rows went."""
     return search_figure(selection_report)
-
-
-def _unseen(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> np.ndarray:
-    """Rows whose texts the language model was neither trained nor stopped by, under any label.
-
-    Where these are fewer than wanted, also those that only chose when its training ended.
-    """
-    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
-    used = generator_rows["id"].where(generator_rows["role"] == "trained", None)
-    for ids in (generator_rows["id"], used.dropna()):
-        seen = keys[corpus["id"].isin(set(ids))]
-        unseen = np.flatnonzero(~keys.isin(set(seen)))
-        if len(unseen) >= wanted:
-            break
-    return unseen
-
-
-def _path_table(paths: tuple[np.ndarray, ...], pool: pd.DataFrame) -> pd.DataFrame:
-    part = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
-    rows = np.concatenate([np.empty(0, dtype=np.int64), *paths])
-    rank = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(len(p)) + 1 for p in paths)])
-    return pd.DataFrame({"part": part, "rank": rank, "id": pool["id"].to_numpy()[rows]})
-
-
-def _paths(table: pd.DataFrame, pool: pd.DataFrame) -> list[np.ndarray]:
-    places = pd.Index(pool["id"]).get_indexer(table["id"])
-    return [places[rows] for rows in table.groupby("part").indices.values()]
-
-
-def _no_copies(
-    pool: pd.DataFrame, corpus: pd.DataFrame, evaluation_split: pd.DataFrame
-) -> np.ndarray:
-    """The places of candidates whose texts stand in neither split, word for word."""
-    columns = TEXT_COLUMNS[task_of(corpus)]
-    known = {key for rows in (corpus, evaluation_split) for key in text_keys(rows, columns)}
-    copies = text_keys(pool, columns).isin(known).to_numpy()
-    if copies.any():
-        _logger.info("%s candidates copy a row that has come in: left out.", int(copies.sum()))
-    return np.flatnonzero(~copies)
-
-
-def _still_there(previous: pd.DataFrame, pool: pd.DataFrame) -> np.ndarray:
-    """The places in the pool of rows that were distilled before."""
-    columns = ["id", "label", *TEXT_COLUMNS[task_of(pool)]]
-    places = pool[columns].assign(place=np.arange(len(pool)))
-    found = previous[columns].merge(places, on=columns)["place"].to_numpy(dtype=np.int64)
-    if len(found) < len(previous):
-        _logger.warning(
-            "%s of %s rows distilled before are not in the pool any more.",
-            len(previous) - len(found),
-            len(previous),
-        )
-    return found
 
 
 def _distillation(

@@ -1,0 +1,70 @@
+"""What selection needs to know of the tables: which rows, by their ids and texts."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pandas as pd
+
+from take.corpus.ingest import text_keys
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import task_of
+from take.selection.rows import Indices
+
+_logger = logging.getLogger(__name__)
+
+
+def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Indices:
+    """Rows whose texts the language model was neither trained nor stopped by, under any label.
+
+    Where these are fewer than wanted, also those that only chose when its training ended.
+    """
+    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
+    used = generator_rows["id"].where(generator_rows["role"] == "trained", None)
+    for ids in (generator_rows["id"], used.dropna()):
+        seen = keys[corpus["id"].isin(set(ids))]
+        unseen = np.flatnonzero(~keys.isin(set(seen)))
+        if len(unseen) >= wanted:
+            break
+    return unseen
+
+
+def path_table(paths: tuple[Indices, ...], pool: pd.DataFrame) -> pd.DataFrame:
+    """Nested choices by part, rank and id; empty where there are none."""
+    part = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
+    rows = np.concatenate([np.empty(0, dtype=np.int64), *paths])
+    rank = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(len(p)) + 1 for p in paths)])
+    return pd.DataFrame({"part": part, "rank": rank, "id": pool["id"].to_numpy()[rows]})
+
+
+def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Indices]:
+    """The places in the pool of what `path_table` wrote."""
+    places = pd.Index(pool["id"]).get_indexer(table["id"])
+    return [places[rows] for rows in table.groupby("part").indices.values()]
+
+
+def without_copies(
+    pool: pd.DataFrame, corpus: pd.DataFrame, evaluation_split: pd.DataFrame
+) -> Indices:
+    """The places of candidates whose texts stand in neither split, word for word."""
+    columns = TEXT_COLUMNS[task_of(corpus)]
+    known = {key for rows in (corpus, evaluation_split) for key in text_keys(rows, columns)}
+    copies = text_keys(pool, columns).isin(known).to_numpy()
+    if copies.any():
+        _logger.info("%s candidates copy a row that has come in: left out.", int(copies.sum()))
+    return np.flatnonzero(~copies)
+
+
+def places_of(previous: pd.DataFrame, pool: pd.DataFrame) -> Indices:
+    """The places in the pool of rows that were distilled before."""
+    columns = ["id", "label", *TEXT_COLUMNS[task_of(pool)]]
+    places = pool[columns].assign(place=np.arange(len(pool)))
+    found = previous[columns].merge(places, on=columns)["place"].to_numpy(dtype=np.int64)
+    if len(found) < len(previous):
+        _logger.warning(
+            "%s of %s rows distilled before are not in the pool any more.",
+            len(previous) - len(found),
+            len(previous),
+        )
+    return found
