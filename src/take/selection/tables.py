@@ -16,13 +16,13 @@ _logger = logging.getLogger(__name__)
 
 
 def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Indices:
-    """Rows whose texts the language model was neither trained nor stopped by, under any label.
+    """Rows whose texts the language model was not trained on, under any label.
 
-    Where these are fewer than wanted, also those that only chose when its training ended.
+    Nor those by which its training was ended, unless fewer than wanted would be left.
     """
     keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
-    used = generator_rows["id"].where(generator_rows["role"] == "trained", None)
-    for ids in (generator_rows["id"], used.dropna()):
+    trained = generator_rows.loc[generator_rows["role"] == "trained", "id"]
+    for ids in (generator_rows["id"], trained):
         seen = keys[corpus["id"].isin(set(ids))]
         unseen = np.flatnonzero(~keys.isin(set(seen)))
         if len(unseen) >= wanted:
