@@ -65,4 +65,12 @@ def search_figure(report: SelectionReport) -> Any:
     figure.update_yaxes(title_text="cross-entropy, weighted by κ", row=1, col=1)
     figure.update_yaxes(title_text="rows", row=1, col=2, secondary_y=False)
     figure.update_yaxes(title_text="%", row=1, col=2, secondary_y=True, showgrid=False)
-    return figure.update_layout(template="plotly_white", legend={"orientation": "h", "y": -0.25})
+    first, best = report.steps[0], min(report.steps, key=lambda step: step.watched_loss)
+    after, before = 100 * best.watched_accuracy, 100 * first.watched_accuracy
+    headline = (
+        f"Taught with the rows of sweep {best.sweep}, learners get {after:.1f} % of the watched rows "
+        f"right, by weight; with those transport chose, {before:.1f} %"
+    )
+    return figure.update_layout(
+        template="plotly_white", title=headline, legend={"orientation": "h", "y": -0.25}
+    )
