@@ -68,7 +68,7 @@ def search_figure(report: SelectionReport) -> Any:
     first, best = report.steps[0], min(report.steps, key=lambda step: step.watched_loss)
     after, before = 100 * best.watched_accuracy, 100 * first.watched_accuracy
     headline = (
-        f"Taught with the rows of sweep {best.sweep}, learners get {after:.1f} % of the watched rows "
+        f"Taught with the rows of sweep {best.sweep}, learners get {after:.1f} % of watched rows "
         f"right, by weight; with those transport chose, {before:.1f} %"
     )
     return figure.update_layout(
