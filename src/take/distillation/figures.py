@@ -167,7 +167,7 @@ def _headed(headline: str, caption: str) -> dict[str, Any]:
 
 def _title(headline: str, caption: str, width: int = 160) -> str:
     lines = "<br>".join(wrap(caption, width))
-    return f"<b>{headline}</b><br><span style='font-size:11px;color:#666'>{lines}</span>"
+    return f"<b>{headline}</b><br><span style='font-size:11px;color:#888'>{lines}</span>"
 
 
 def _side_by_side(titles: Sequence[str]) -> Any:
