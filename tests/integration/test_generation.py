@@ -20,7 +20,9 @@ from tests.integration.conftest import GENERATION
 
 pytestmark = pytest.mark.cli
 
-RUN = ("run", "--pipeline=distill", "--params=corpus=films,budget=5/class")
+# As far as generation goes.
+UP_TO_POOL = "--to-nodes=plot_generation"
+RUN = ("run", "--pipeline=distill", UP_TO_POOL, "--params=corpus=films,budget=5/class")
 
 
 def kill_when(project: Project, is_time: Callable[[], bool]) -> None:
@@ -180,7 +182,7 @@ def test_the_embedded_model_generates(films: Project) -> None:
         "quality": {"perplexity_rows": 4},
     }
     films.write("conf/local/parameters.yml", yaml.safe_dump({"generation": generation}))
-    films.kedro("run", "--pipeline=distill", "--params=corpus=films,budget=3/class")
+    films.kedro("run", "--pipeline=distill", UP_TO_POOL, "--params=corpus=films,budget=3/class")
     adapter = films.path / "data/06_models/films/adapter"
     assert (adapter / "adapter_model.safetensors").is_file()
     assert str(films.path) not in (adapter / "adapter_config.json").read_text()
