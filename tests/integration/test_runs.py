@@ -18,14 +18,15 @@ pytestmark = pytest.mark.cli
 RUN = ("run", "--pipeline=embedding", "--params=corpus=films")
 
 
-def test_every_registered_pipeline_runs(films: Project) -> None:
-    """`distill` first: the others run on their own from the artifacts before them."""
-    names = sorted(register_pipelines())
-    for name in ("distill", *names):
-        films.kedro("run", f"--pipeline={name}", "--params=corpus=films,budget=5/class")
+def test_every_registered_pipeline_runs(distilled_films: Project) -> None:
+    """After `distill` they run on their own, from the artifacts before them."""
+    for name in sorted(register_pipelines()):
+        command = ("run", f"--pipeline={name}", "--params=corpus=films,budget=5/class")
+        distilled_films.kedro(*command)
 
 
-def test_distill_says_how_far_it_goes(films: Project) -> None:
+def test_distill_says_how_far_it_goes(distilled_films: Project) -> None:
+    films = distilled_films
     output = films.kedro("run", "--pipeline=distill", "--params=corpus=films")
     assert f"Still to come: {', '.join(TO_COME)}." in output
     weights = pd.read_parquet(films.newest("weights.parquet"))
