@@ -47,7 +47,7 @@ def problem(made: Made, rows: Indices, budget: Budget, marked: Indices) -> Selec
     )
 
 
-def transport_cost(made: Made, task: SelectionProblem, rows: Indices) -> float:
+def transport_cost(task: SelectionProblem, rows: Indices) -> float:
     labels, total = task.pool.labels[rows], 0.0
     chosen = task.pool_features[rows]
     for start, stop in block_bounds(len(task.corpus)):
@@ -115,7 +115,7 @@ def main() -> None:
             values = [
                 exam_loss(made, task, rows, marked, settings)
                 if name == "exam"
-                else transport_cost(made, task, rows)
+                else transport_cost(task, rows)
                 for rows in found
             ]
             kept = np.isin(before, found[1]).mean()

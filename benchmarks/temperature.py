@@ -25,12 +25,12 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.generator.finetuning.adapter import load_tuned
 from take.generator.language_models import LanguageModel, LanguageModelSettings
-from take.generator.quality.nearest import nearest
 from take.generator.sampling.decoders import load_decoder
 from take.generator.sampling.rows import LengthBounds, corpus_lengths, write_rows
 from take.generator.sampling.settings import SamplingSettings
 from take.generator.screening.normalise import text_key
 from take.generator.template import Template
+from take.nearest import nearest
 
 DATA = Path("data")
 MEASURED_ROWS = 12_000

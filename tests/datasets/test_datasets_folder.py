@@ -11,7 +11,7 @@ from kedro.io.core import Version
 
 from take.artifacts.records import record_path
 from take.datasets.artifact import Artifact
-from take.datasets.datasets_folder import DistilledSet
+from take.distillation.exports import DistilledSet
 from take.errors import AlteredArtifactError
 
 NAMES = ["bad", "good", "in between"]

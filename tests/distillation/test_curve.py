@@ -17,7 +17,6 @@ from tests.distillation.test_lineage import distances_of, make_distillation, row
 
 @pytest.mark.parametrize("scope", ["class", "global"])
 def test_the_curve_is_what_its_prefixes_give(scope):
-    pytest.importorskip("ot")
     made = make_distillation(scope=scope)
     curve = budget_curve(made, CurveOptions(largest=12, w1_points=3))
     assert len(curve.table) == 12

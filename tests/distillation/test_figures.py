@@ -13,8 +13,6 @@ from take.distillation.regions import cover
 from take.distillation.report import Knee
 from tests.distillation.test_lineage import NAMES, distances_of, make_distillation
 
-pytest.importorskip("plotly")
-
 
 def named(figure, start):
     return [trace for trace in figure.data if str(trace.name).startswith(start)]

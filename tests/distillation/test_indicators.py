@@ -32,8 +32,6 @@ from tests.distillation.test_lineage import (
     unit,
 )
 
-pytest.importorskip("ot")
-
 
 def facts(made, **changes):
     return RunFacts(

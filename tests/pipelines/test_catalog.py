@@ -79,7 +79,8 @@ def test_tables_with_texts_never_go_to_mlflow() -> None:
 
 def test_a_new_table_or_file_is_one_or_the_other() -> None:
     """An artifact that holds rows has to be named above, or be known to hold numbers alone."""
-    numbers = {"embeddings", "pool_embeddings", "trajectory", "influence", "budget_curve"}
+    vectors = {"embeddings", "pool_embeddings", "trajectory", "influence", "trace"}
+    numbers = {*vectors, "budget_curve"}
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}
     assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter"}

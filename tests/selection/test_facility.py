@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.blocks import ArrayBlocks
+from take.selection import facility as facility_module
 from take.selection.facility import SwapSearch, facility, greedy_path
 from take.selection.random import random
 from take.selection.settings import SelectionSettings
@@ -50,11 +51,17 @@ def test_lazy_greedy_is_plain_greedy(seed, budget):
         assert free_cost(problem, chosen[:count]) == pytest.approx(cost, rel=1e-5, abs=1e-6)
 
 
-def test_lazy_greedy_looks_at_few_candidates():
+@pytest.mark.parametrize("leaders", [2, 40, 2048])
+def test_lazy_greedy_looks_at_few_candidates(monkeypatch, leaders):
+    """Few leaders, so that others must be looked at again, and more of them than candidates."""
+    monkeypatch.setattr(facility_module, "MOST_LEADERS", leaders)
+    monkeypatch.setattr(facility_module, "LOOKED_AT", 8)
     problem = make_problem(800, 400, 30, 16)
     found = facility(problem, GREEDY, 0)
     np.testing.assert_array_equal(found.rows, plain_greedy(problem))
-    assert found.diagnostics["computed_gains"] < 0.5 * 400 * 28
+    looked_at = found.diagnostics["computed_gains"]
+    assert looked_at < 0.5 * 400 * 28
+    assert (looked_at > 0) == (leaders < 400)
 
 
 def test_greedy_is_nested_and_its_costs_are_the_budget_curve(problem):

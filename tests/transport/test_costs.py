@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from take.transport.columns import CostColumns
-from take.transport.costs import cheapest_targets, squared_distances
+from take.transport.costs import squared_distances
 
 points = hnp.arrays(np.float32, (7, 3), elements=st.floats(-10, 10, width=32))
 
@@ -23,19 +23,6 @@ def test_costs_are_squared_distances_of_any_vectors(x, y):
 def test_unit_vectors_cost_two_minus_twice_their_product(clouds):
     expected = 2 - 2 * clouds.rows.astype(float) @ clouds.targets.T.astype(float)
     np.testing.assert_allclose(squared_distances(clouds.rows, clouds.targets), expected, atol=1e-6)
-
-
-def test_cheapest_targets_do_not_depend_on_blocks(clouds):
-    whole = cheapest_targets(clouds.corpus, clouds.targets)
-    parts = cheapest_targets(clouds.corpus, clouds.targets, block_rows=7)
-    costs = dense(clouds.rows, clouds.targets)
-    np.testing.assert_array_equal(whole.target, costs.argmin(axis=1))
-    np.testing.assert_array_equal(parts.target, whole.target)
-    np.testing.assert_allclose(parts.cost, costs.min(axis=1), atol=1e-6)
-
-
-def test_equal_rows_cost_exactly_nothing(clouds):
-    assert cheapest_targets(clouds.corpus, clouds.rows).cost.max() == 0
 
 
 def test_columns_are_right_however_little_memory_there_is(clouds):

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pandas as pd
 from kedro.io import AbstractDataset
 
-from take.distillation.exports import write_datasets_folder
-
-
-class DistilledSet(NamedTuple):
-    """The distilled rows, and the names of all classes, also of those without a row."""
-
-    rows: pd.DataFrame
-    class_names: list[str]
+from take.distillation.exports import DistilledSet, write_datasets_folder
 
 
 class DatasetsFolderDataset(AbstractDataset[DistilledSet, Path]):

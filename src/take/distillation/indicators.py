@@ -27,7 +27,7 @@ from take.distillation.report import (
     Side,
 )
 from take.errors import InputError
-from take.generator.quality.nearest import Nearest
+from take.nearest import Nearest
 from take.transport.exact import (
     SAMPLE_ROWS,
     draw_by_weight,

@@ -16,7 +16,7 @@ from take.distillation.lineage import Distillation
 from take.distillation.report import Region
 from take.errors import InputError
 from take.generator.quality.mauve import k_means
-from take.generator.quality.nearest import Nearest, nearest_by_class
+from take.nearest import Nearest, nearest_by_class
 from take.selection.problem import Scope
 from take.transport.exact import read_rows
 

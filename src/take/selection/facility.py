@@ -52,17 +52,11 @@ def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> S
     diagnostics = {"greedy_cost": cost, "computed_gains": float(path.computed_gains)}
     if settings.refine:
         search = SwapSearch(columns, problem.weights, rows)
-        search.run(_swaps_allowed(problem, rows, settings))
+        previous = problem.previous
+        search.run(None if previous is None else settings.exchangeable(rows, previous))
         rows, cost = search.in_greedy_order(), search.cost
         diagnostics |= {"swaps": float(search.swaps), "sweeps": float(search.sweeps)}
     return Selected(rows, {"cost": cost, **diagnostics}, path.rows)
-
-
-def _swaps_allowed(problem: ClassProblem, rows: Indices, settings: SelectionSettings) -> int | None:
-    if problem.previous is None:
-        return None
-    added = len(np.setdiff1d(rows, problem.previous))
-    return max(0, settings.replaceable(len(rows)) - added)
 
 
 def greedy_path(
@@ -125,8 +119,8 @@ class _LazyGains:
             # What comes before the best leader may win; what comes after it cannot.
             exact = self._bounds[self._leading].max(initial=-np.inf)
             others = np.flatnonzero(~self._leading & (self._bounds >= exact))
-            first = others[np.argsort(-self._bounds[others], kind="stable")[:batch]]
-            self._bounds[first] = self._saved(np.sort(first))[np.argsort(np.argsort(first))]
+            first = np.sort(others[np.argsort(-self._bounds[others], kind="stable")[:batch]])
+            self._bounds[first] = self._saved(first)
             self._leading[first] = True
             self.computed += len(first)
             batch *= 2

@@ -91,10 +91,11 @@ class LabelledRows:
 
 
 class Part(NamedTuple):
-    """One class of a problem, and where its candidates stand in the pool."""
+    """One class of a problem, or all of it, and where its candidates stand in the pool."""
 
     problem: ClassProblem
     pool_rows: Indices
+    mass: float  # the share of the corpus's weight
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class SelectionProblem:
         if self.previous is not None:
             previous = np.flatnonzero(np.isin(candidates, self.previous))
         pool = self.pool_features[candidates]
-        return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates)
+        return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates, mass)
 
 
 @dataclass(frozen=True)
@@ -225,8 +226,7 @@ class EachClass:
             figures.append(found.diagnostics)
             if found.path is not None:
                 paths.append(part.pool_rows[found.path])
-            members = problem.corpus.labels == problem.pool.labels[part.pool_rows[0]]
-            masses.append(1.0 if problem.scope == "global" else problem.weights[members].sum())
+            masses.append(part.mass)
         shares = np.array(masses) / np.sum(masses)
         means = {
             name: float(shares @ np.array([figure[name] for figure in figures]))

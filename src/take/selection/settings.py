@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from take.selection.exam.settings import ExamSettings
 from take.selection.geometry import GeometrySettings
 from take.selection.problem import Scope
+from take.selection.rows import Indices
 
 
 class SelectionSettings(BaseModel):
@@ -67,13 +69,16 @@ class SelectionSettings(BaseModel):
         """The cap in bytes."""
         return self.memory_megabytes * 2**20
 
-    def replaceable(self, budget: int) -> int:
-        """How many of that many rows may be exchanged when a corpus is distilled again.
+    def exchangeable(self, rows: Indices, previous: Indices) -> int:
+        """How many rows may still be exchanged when a corpus is distilled again.
 
-        >>> SelectionSettings().replaceable(19)
-        3
+        Those of `rows` that were not chosen before count as exchanged already.
+
+        >>> SelectionSettings().exchangeable(np.arange(19), previous=np.arange(18))
+        2
         """
-        return int(self.most_replaced * budget + 1e-9)
+        added = len(np.setdiff1d(rows, previous))
+        return max(0, int(self.most_replaced * len(rows) + 1e-9) - added)
 
     @field_validator("selector")
     @classmethod

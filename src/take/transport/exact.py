@@ -50,26 +50,6 @@ def wasserstein(
     return float(float(value) ** (1 / power))
 
 
-def distance_to_targets(
-    corpus: RowBlocks,
-    weights: Float64,
-    targets: Float32,
-    target_weights: Float64 | None = None,
-    power: int = 1,
-    rows: int = SAMPLE_ROWS,
-    seed: int = 0,
-) -> ExactDistance:
-    """W_p(P^w, P_S), the corpus by `rows` rows drawn by weight (all of them, if there are no more).
-
-    A sample of a measure is some way from it, so that the value is biased upwards, the more so in
-    many dimensions; compare distances of equal `rows` and `seed`.
-    """
-    chosen, sample_weights = draw_by_weight(weights, rows, seed)
-    nu = np.full(len(targets), 1 / len(targets)) if target_weights is None else target_weights
-    value = wasserstein(read_rows(corpus, chosen), sample_weights, targets, nu, power)
-    return ExactDistance(value, power, len(chosen), corpus.shape[0])
-
-
 def reweighting_distance(
     corpus: RowBlocks, weights: Float64, power: int = 1, rows: int = SAMPLE_ROWS, seed: int = 0
 ) -> ExactDistance:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.blocks import Float32, RowBlocks, block_bounds
-from take.transport.costs import cheapest_targets
+from take.nearest import nearest
 from take.transport.kernel import BLOCK_ROWS, Prior
 from take.transport.sinkhorn import EntropicPlan, conditional_plan
 
@@ -40,7 +40,9 @@ def nearest_lineage(
     top: int,
     block_rows: int = BLOCK_ROWS,
 ) -> Lineage:
-    """Each row goes whole to its cheapest target: the plan of Eq. 3 with a free target marginal.
+    """Each row goes whole to its nearest target: the plan of Eq. 3 with a free target marginal.
+
+    For rows and targets of unit length.
 
     >>> from take.blocks import ArrayBlocks
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
@@ -48,14 +50,14 @@ def nearest_lineage(
     >>> table.row.tolist(), table.mass.tolist(), table.assigned.tolist(), table.rows.tolist()
     ([0, 2], [0.5, 0.2], [0.8, 0.2], [2, 1])
     """
-    found = cheapest_targets(corpus, targets, block_rows)
+    found = nearest(corpus, targets, block_rows)
 
     def shares() -> Iterator[tuple[int, Float64, Float32]]:
         for start, stop in block_bounds(len(weights), block_rows):
             block = np.zeros((stop - start, len(targets)))
-            block[np.arange(stop - start), found.target[start:stop]] = 1
-            # Only the cheapest matters: to the others nothing goes.
-            yield start, block, np.repeat(found.cost[start:stop, None], len(targets), axis=1)
+            block[np.arange(stop - start), found.row[start:stop]] = 1
+            # Only the nearest matters: to the others nothing goes.
+            yield start, block, np.repeat(found.distance[start:stop, None], len(targets), axis=1)
 
     return _table(shares(), weights, len(targets), top)
 

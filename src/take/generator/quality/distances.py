@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from take.blocks import Float32
 from take.generator.quality.evidence import Mask, PoolEvidence, Rows
 from take.generator.quality.mauve import k_means
-from take.generator.quality.nearest import Nearest, NearestByClass, nearest, nearest_by_class
 from take.generator.quality.report import ClosestRecord, Cover, Coverage, Region, Spread
 from take.generator.quality.samples import Matched
 from take.generator.quality.settings import QualitySettings
+from take.nearest import Nearest, NearestByClass, nearest, nearest_by_class
 
 # The farthest rows are clustered in memory: 20,000 rows of 1,536 features are 120 MB.
 _MOST_WORST_ROWS = 20_000

@@ -12,9 +12,8 @@ import pandas as pd
 from take.corpus.budget import Budget
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
-from take.datasets.datasets_folder import DistilledSet
 from take.distillation.curve import CurveOptions, budget_curve
-from take.distillation.exports import check_distilled, formula_cells, to_csv, to_jsonl
+from take.distillation.exports import DistilledSet, check_distilled, formula_cells, to_csv, to_jsonl
 from take.distillation.figures import coverage_figure, curve_figure, transport_figure
 from take.distillation.indicators import Findings, IndicatorOptions, measure
 from take.distillation.lineage import Distillation, Traced, lineage_tables, trace
@@ -48,6 +47,7 @@ class ChosenRows(NamedTuple):
 class TracedRows(NamedTuple):
     """The outputs of `trace_rows`."""
 
+    trace: Traced
     distilled: pd.DataFrame
     lineage: pd.DataFrame
     """The training rows each distilled row stands for, heaviest first."""
@@ -156,7 +156,7 @@ def traced_rows(
     distilled = _distilled(pool, distillation, traced, settings)
     check_distilled(distilled, class_names(corpus))
     _logger.info("Distilled %s rows into %s.", f"{len(corpus):,}", len(distilled))
-    return TracedRows(distilled, *lineage_tables(traced, corpus, distilled))
+    return TracedRows(traced, distilled, *lineage_tables(traced, corpus, distilled))
 
 
 def exports(distilled: pd.DataFrame, corpus: pd.DataFrame) -> Exports:
@@ -171,6 +171,7 @@ def exports(distilled: pd.DataFrame, corpus: pd.DataFrame) -> Exports:
 
 def description(
     distilled: pd.DataFrame,
+    traced: Traced,
     selection: pd.DataFrame,
     selection_report: SelectionReport,
     greedy_path: pd.DataFrame,
@@ -187,7 +188,6 @@ def description(
         selection, pool, pool_embeddings, corpus, embeddings, weights, choice
     )
     names = class_names(corpus)
-    traced = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
     covered = cover(distillation)
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
     # A path that is greedy in other features than φ is none here.

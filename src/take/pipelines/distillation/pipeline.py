@@ -46,7 +46,7 @@ def _pipeline(*previous: str) -> Pipeline:
             node(
                 traced_rows,
                 inputs=["selection", *_POOL, *_WEIGHTED_CORPUS, _SELECTION, _DESCRIPTION],
-                outputs=["distilled", "lineage", "lineage_totals", "assignments"],
+                outputs=["trace", "distilled", "lineage", "lineage_totals", "assignments"],
                 name="trace_rows",
             ),
             node(
@@ -59,6 +59,7 @@ def _pipeline(*previous: str) -> Pipeline:
                 description,
                 inputs=[
                     "distilled",
+                    "trace",
                     "selection",
                     "selection_report",
                     "greedy_path",

@@ -19,6 +19,7 @@ from take.selection.exam.task import (
     StaleStateError,
     best_taught,
     draw_parts,
+    part_sizes,
 )
 from take.selection.facility import facility
 from take.selection.problem import EachClass, LabelledRows, Selection, SelectionProblem
@@ -38,8 +39,7 @@ def exam(
     and so does one that its limits ended. Where too few rows are unseen, `facility` chooses.
     """
     limits = _affordable(settings, len(problem.pool))
-    share = min(1.0, len(problem.unseen) / (limits.exam_rows + limits.watched_rows))
-    if share * limits.exam_rows < limits.fewest_rows:
+    if part_sizes(len(problem.unseen), limits).exam < limits.fewest_rows:
         return _without_exam(problem, settings)
     plain = settings.model_copy(update={"refine": False})
     started = EachClass(facility, can_begin=True)(problem, plain)
@@ -53,10 +53,14 @@ def exam(
         seed=settings.seed,
     )
     if problem.previous is not None:
-        limits = _few_swaps(problem.previous, started.rows, settings, limits)
+        # One pass over the positions, with as many swaps as rows may still be exchanged.
+        swaps = settings.exchangeable(started.rows, problem.previous)
+        few = {"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"}
+        limits = limits.model_copy(update=few)
     result = _searched(task, limits, work)
     _report(result)
-    steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in _lines(result))
+    lines: list[list[float]] = result.found.history.tolist()
+    steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in lines)
     figures = {
         "exam_rows": float(len(parts.exam)),
         "watched_rows": float(len(parts.watched)),
@@ -111,15 +115,6 @@ def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Sel
     return replace(found, diagnostics={**found.diagnostics, "exam_rows": 0.0})
 
 
-def _few_swaps(
-    previous: Indices, start: Indices, settings: SelectionSettings, exam: ExamSettings
-) -> ExamSettings:
-    """One pass over the positions, with as many swaps as rows may still be exchanged."""
-    added = len(np.setdiff1d(start, previous))
-    swaps = max(0, settings.replaceable(len(start)) - added)
-    return exam.model_copy(update={"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"})
-
-
 def _rows(rows: LabelledRows, index: Indices, weights: np.ndarray | None = None) -> ExamRows:
     return ExamRows(
         phi=rows_at(rows.phi, index).read(0, len(index)),
@@ -132,11 +127,6 @@ def _rows(rows: LabelledRows, index: Indices, weights: np.ndarray | None = None)
 def _by_class(rows: Indices, problem: SelectionProblem) -> list[Indices]:
     labels = problem.pool.labels[rows]
     return [rows[labels == label] for label in range(len(problem.budgets))]
-
-
-def _lines(result: ExamResult) -> list[list[float]]:
-    lines: list[list[float]] = result.found.history.tolist()
-    return lines
 
 
 def _diagnostics(result: ExamResult, started: Selection) -> dict[str, float]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -115,17 +116,31 @@ class ExamResult:
     found: SearchResult  # its `history` has exam and watched loss of each sweep
 
 
+class PartSizes(NamedTuple):
+    """How many rows each part has."""
+
+    exam: int
+    watched: int
+
+
+def part_sizes(n_free: int, settings: ExamSettings) -> PartSizes:
+    """As many as are wanted; where train is short both parts shrink alike.
+
+    >>> part_sizes(24, ExamSettings(exam_rows=20, watched_rows=10))
+    PartSizes(exam=16, watched=8)
+    """
+    share = min(1.0, n_free / (settings.exam_rows + settings.watched_rows))
+    return PartSizes(int(settings.exam_rows * share), int(settings.watched_rows * share))
+
+
 def draw_parts(free: Indices, settings: ExamSettings, seed: int = 0) -> Parts:
     """Draw exam and watched rows from the `free` train rows: those the pool was not learnt from.
-
-    Where train is short both parts shrink alike.
 
     >>> parts = draw_parts(np.arange(6, 30), ExamSettings(exam_rows=20, watched_rows=10))
     >>> len(parts.exam), len(parts.watched), int(min(parts.exam.min(), parts.watched.min())) >= 6
     (16, 8, True)
     """
-    share = min(1.0, len(free) / (settings.exam_rows + settings.watched_rows))
-    n_exam, n_watched = int(settings.exam_rows * share), int(settings.watched_rows * share)
+    n_exam, n_watched = part_sizes(len(free), settings)
     if n_exam < settings.parts or n_watched < 1:
         raise InputError(
             f"{len(free)} train rows are left for the exam",

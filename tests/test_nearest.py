@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from take.blocks import ArrayBlocks
-from take.generator.quality.nearest import nearest, nearest_by_class
+from take.nearest import nearest, nearest_by_class
 
 
 def unit_rows(n_rows: int, seed: int) -> np.ndarray:

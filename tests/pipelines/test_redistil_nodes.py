@@ -1,0 +1,153 @@
+"""A search that is killed, and rows that were distilled before, on made-up rows."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from take.errors import InputError
+from take.pipelines.distillation import nodes
+from take.selection.exam.store import StateStore
+from tests.conftest import ROOT
+from tests.pipelines.distillation_data import Made, embedded, make
+
+KILLED_AFTER = 2
+
+
+# --- a search that is killed
+
+
+def killed_search(folder: str) -> None:
+    """Run in a child process: dies by SIGKILL, as of a machine out of memory, in mid-search."""
+    save, saved = StateStore.save, []
+
+    def save_and_die(store: StateStore, state: Any) -> None:
+        save(store, state)
+        saved.append(state)
+        if len(saved) == KILLED_AFTER:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    StateStore.save = save_and_die  # type: ignore[method-assign]
+    make().chosen(Path(folder))
+
+
+def test_a_killed_search_goes_on_to_the_same_rows(
+    made: Made, exam_choice: nodes.ChosenRows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = f"from {__name__} import killed_search; killed_search({str(tmp_path)!r})"
+    child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+    assert child.returncode == -signal.SIGKILL, child.stderr.decode()
+    (state,) = tmp_path.glob("exam-*.safetensors")
+
+    sweeps = []
+    save = StateStore.save
+    monkeypatch.setattr(
+        StateStore, "save", lambda store, state: (sweeps.append(state.sweep), save(store, state))
+    )
+    resumed = made.chosen(tmp_path)
+    assert sweeps[0] == KILLED_AFTER + 1  # the sweeps before were not made again
+    assert resumed.selection.equals(exam_choice.selection)
+    assert resumed.report.steps == exam_choice.report.steps
+    assert resumed.report.figures["swaps"] == exam_choice.report.figures["swaps"] > 0
+    # Its limit of sweeps ended it: who allows more goes on from here.
+    assert state.exists()
+    sweeps.clear()
+    made.chosen(tmp_path)
+    assert sweeps == []
+
+
+def test_a_search_with_other_settings_does_not_take_the_state_up(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = StateStore.save
+
+    def save_and_fail(store: StateStore, state: Any) -> None:
+        save(store, state)
+        raise RuntimeError("out of disk")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StateStore, "save", save_and_fail)
+        with pytest.raises(RuntimeError, match="out of disk"):
+            made.chosen(tmp_path)
+    left = list(tmp_path.glob("exam-*"))
+    assert len(left) == 2  # the state and its record
+    anew = made.chosen(tmp_path, seed=1)
+    assert anew.selection.equals(made.chosen(tmp_path / "other", seed=1).selection)
+    assert list(tmp_path.glob("exam-*")) == []  # done: what others left is of no use any more
+
+
+# --- distilling again
+
+
+@pytest.mark.parametrize("name", ["exam", "facility"])
+def test_rows_distilled_before_stay_where_they_still_stand(
+    made: Made, tmp_path: Path, name: str
+) -> None:
+    first = made.chosen(tmp_path, budget=30, selector=name)
+    previous = made.traced(first.selection).distilled
+    grown = make(660)
+    again = grown.chosen(tmp_path, previous, budget=30, selector=name)
+    kept = previous["id"].isin(again.selection["id"]).sum()
+    assert kept == again.report.kept_rows >= 24  # `most_replaced` is a fifth
+    frozen = grown.chosen(tmp_path, previous, budget=30, selector=name, most_replaced=0.0)
+    assert sorted(frozen.selection["id"]) == sorted(previous["id"])
+    assert frozen.report.kept_rows == 30
+
+
+def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = made.chosen(tmp_path, selector="facility")
+    previous = made.traced(first.selection).distilled
+    # Another pool: of the rows distilled before one is gone, and one says something else now.
+    gone, reworded = previous["id"][0], previous["id"][1]
+    pool = made.pool.copy()
+    pool.loc[pool["id"] == reworded, "text"] = "something else"
+    stays = (pool["id"] != gone).to_numpy()
+    vectors = made.pool_embeddings.read(0, len(pool))[stays]
+    smaller = replace(
+        made, pool=pool[stays].reset_index(drop=True), pool_embeddings=embedded(vectors)
+    )
+    with caplog.at_level(logging.WARNING):
+        again = smaller.chosen(tmp_path, previous, selector="facility", most_replaced=0.0)
+    assert "2 of 15 rows distilled before are not in the pool any more" in caplog.text
+    assert "something else" not in caplog.text
+    assert again.report.kept_rows == 13
+    assert len(again.selection) == 15
+    assert set(previous["id"][2:]) <= set(again.selection["id"])
+    assert gone not in set(again.selection["id"])
+
+
+def test_candidates_that_copy_a_row_that_has_come_in_are_left_out(
+    made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = made.chosen(tmp_path, selector="facility")
+    previous = made.traced(first.selection).distilled
+    in_corpus, in_evaluation = previous["text"][0], previous["text"][1]
+    corpus = made.corpus.copy()
+    corpus.loc[0, "text"] = in_corpus
+    evaluation = made.corpus.head(3).assign(text=["a", f" {in_evaluation} ", "b"])
+    with caplog.at_level(logging.INFO):
+        again = replace(made, corpus=corpus).chosen(
+            tmp_path, previous, evaluation_split=evaluation, selector="facility"
+        )
+    assert "2 candidates copy a row that has come in" in caplog.text
+    assert not set(previous["id"][:2]) & set(again.selection["id"])
+    assert len(again.selection) == 15
+
+
+@pytest.mark.parametrize("name", ["kmeans", "swap", "random", "semi_relaxed", "received_mass"])
+def test_a_selector_that_cannot_begin_from_rows_is_refused(
+    made: Made, exam_choice: nodes.ChosenRows, tmp_path: Path, name: str
+) -> None:
+    previous = made.traced(exam_choice.selection).distilled
+    with pytest.raises(InputError, match=f"'{name}' cannot begin from rows chosen before.*exam or"):
+        made.chosen(tmp_path, previous, selector=name)
