@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -153,3 +154,45 @@ def test_vector_files_that_are_none(name: str, content: str, message: str, tmp_p
     assert message in str(refused.value)
     with pytest.raises(InputError, match="are not there"):
         load_word_vectors(WordVectorSettings(source=str(tmp_path / "missing.txt")))
+
+
+def test_token_vectors_come_from_their_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made-up weights in the package's layout; the real ones are read in the test below."""
+    from safetensors.numpy import save_file
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    package = tmp_path / "wordllama"
+    for name in ("weights", "tokenizers"):
+        (package / name).mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('nothing of it is run')")
+    vectors = np.arange(6, dtype=np.float16).reshape(3, 2)
+    save_file({"embedding.weight": vectors}, package / "weights/l2_supercat_256.safetensors")
+    tokenizer = Tokenizer(models.WordLevel({"film": 0, "good": 1, "<unk>": 2}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(package / "tokenizers/l2_supercat_tokenizer_config.json"))
+    monkeypatch.syspath_prepend(tmp_path)
+    words = load_word_vectors(WordVectorSettings())
+    assert words.ids(Texts.of(["good film"]))[0][0].tolist() == [3, 2]
+    assert words.matrix[3, 1] / words.matrix[3, 0] == pytest.approx(1.5)
+    assert "wordllama" in words.title
+
+
+@pytest.mark.skipif(find_spec("wordllama") is None, reason="wordllama is not installed")
+def test_real_token_vectors_know_what_words_mean() -> None:
+    words = load_word_vectors(WordVectorSettings())
+    assert words.matrix.shape == (32002, 256)
+    names = ["good", "great", "bank"]
+    good, great, bank = (words.matrix[ids].mean(axis=0) for ids in words.ids(Texts.of(names))[0])
+
+    def cosine(a: np.ndarray, b: np.ndarray) -> float:
+        return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+    assert cosine(good, great) > cosine(good, bank) + 0.2
+
+
+def test_token_vectors_that_are_not_installed_say_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install wordllama"):
+        load_word_vectors(WordVectorSettings())

@@ -11,6 +11,7 @@ import torch
 
 from take.errors import InputError
 from take.learners import DEFAULTS, Shared, Taught, Texts, make_learner
+from take.learners import transformer as transformer_module
 from take.learners.pretrained import Pretrained
 from take.learners.settings import TransformerSettings, UpdateSettings
 from take.learners.transformer import build_classifier, cheap_groups
@@ -66,6 +67,34 @@ def test_all_weights_move(folder: Path) -> None:
     still = {name for name in before if torch.equal(before[name], after[name])}
     # BERT's pooler is not used, position and segment tables only in part.
     assert {name.split(".")[0] for name in still} <= {"pooler"}
+
+
+def test_a_narrowed_vocabulary_changes_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against updates that carry the whole vocabulary, with a decay that would show."""
+    tiny.saved("gemma", tmp_path)  # scales what its vocabulary says
+    training = TRAINING.model_copy(update={"weight_decay": 0.5, "updates": 8})
+    for place in (folder, tmp_path / "gemma"):
+        learner = make_learner(settings(place, training=training), Shared())
+        rows = Taught(Texts.of(["the film is good", "bad plot"]), np.array([1, 0]), 2)
+        asked = toy.single(20, seed=1).texts  # with words that were not taught
+        narrow = learner.teach(rows, seed=0)
+        with monkeypatch.context() as patched:
+            patched.setattr(transformer_module, "Narrowed", _NotNarrowed)
+            whole = learner.teach(rows, seed=0)
+        states = [model._module.state_dict() for model in (narrow, whole)]
+        assert states[0].keys() == states[1].keys()
+        for name in states[0]:
+            torch.testing.assert_close(states[0][name], states[1][name], atol=1e-5, rtol=1e-4)
+        np.testing.assert_allclose(narrow.logits(asked), whole.logits(asked), atol=1e-3)
+
+
+class _NotNarrowed:
+    def __init__(self, *_: object) -> None: ...
+
+    def widen(self, kept_share: float) -> None:
+        assert kept_share < 0.999
 
 
 def test_groups_give_the_gradient_of_the_whole_batch(folder: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ import numpy as np
 from take.encoder.batching import equal_length_batches
 from take.errors import InputError
 from take.learners.base import Float64, Model, Taught, Texts, check_asked
+from take.learners.narrow import Narrowed
 from take.learners.pretrained import Pretrained, Tokens
 from take.learners.settings import TransformerSettings
 from take.learners.updates import Indices, run_updates, seeded
 
 _ASKED_TOKENS = 2048  # of a batch of rows asked
-_PASS_COST = 150  # tokens that one more forward and backward pass is worth, about
+PADDING = 0  # any id will do: what it reads is masked
+_PASS_COST = 100  # tokens that one more forward and backward pass is worth, about
 _HEAD_SPREAD = 0.02  # of a fresh head's weights, as BERT's
 
 
@@ -60,6 +63,7 @@ class TransformerLearner:
         weights = torch.from_numpy(rows.relative_weights).float()
         with seeded(seed):
             module = build_classifier(self.settings, self.pretrained, rows.n_classes)
+            narrowed = Narrowed(module.transformer, {PADDING, *chain.from_iterable(tokens.ids)})
 
             def backward(batch: Indices) -> float:
                 total = 0.0
@@ -74,7 +78,9 @@ class TransformerLearner:
                     total += float(loss.detach())
                 return total
 
-            run_updates(module, backward, len(rows), self.settings.training, seed, updates)
+            training = self.settings.training
+            kept_share = run_updates(module, backward, len(rows), training, seed, updates)
+        narrowed.widen(kept_share)
         return TransformerModel(module, self.pretrained, rows)
 
 
@@ -140,7 +146,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
 
     def _padded(rows: Sequence[Sequence[int]]) -> torch.Tensor:
         longest = max(map(len, rows))
-        return torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
+        return torch.tensor([[*row, *[PADDING] * (longest - len(row))] for row in rows])
 
     return Classifier()
 

@@ -71,8 +71,8 @@ def run_updates(
     settings: UpdateSettings,
     seed: int,
     updates: int | None,
-) -> None:
-    """Change the module's weights `updates` times.
+) -> float:
+    """Change the module's weights `updates` times; what decay alone leaves of a weight.
 
     `backward(rows)` leaves the gradient of those rows' mean loss in the module and returns the
     loss. Biases and the scales of norms are not decayed, as is usual.
@@ -89,10 +89,12 @@ def run_updates(
     ]
     optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
     module.train()
+    kept_share = 1.0
     for update, rows in enumerate(row_batches(n_rows, settings.batch_rows, steps, seed)):
+        rate = settings.learning_rate * rate_share(update, steps, settings.warmup_share)
+        kept_share *= 1 - rate * settings.weight_decay
         for group in optimizer.param_groups:
-            share = rate_share(update, steps, settings.warmup_share)
-            group["lr"] = settings.learning_rate * share
+            group["lr"] = rate
         loss = backward(rows)
         if not math.isfinite(loss):
             raise InputError(
@@ -104,3 +106,4 @@ def run_updates(
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     module.eval()
+    return kept_share
