@@ -72,6 +72,7 @@ def test_missing_classes_are_never_named() -> None:
     assert np.isfinite(logits[:, [0, 2]]).all()
     only = learner.teach(Taught(Texts.of(texts), np.full(12, 3), 4), 0)
     assert set(only.predict(Texts.of(texts))) == {3}
+    assert model.logits(Texts.of([])).shape == only.logits(Texts.of([])).shape == (0, 4)
 
 
 def test_weights_move_the_answer() -> None:

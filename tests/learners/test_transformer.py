@@ -220,3 +220,19 @@ def test_the_real_minilm_learns_a_toy_task_in_a_few_steps() -> None:
     asked = ["a superb story", "a terrible story", "delightful and warm", "a dreadful bore"]
     assert model.predict(Texts.of(asked)).tolist() == [1, 0, 1, 0]
     assert "MiniLM" in learner.title
+
+
+@pytest.mark.lm
+def test_the_real_smollm2_is_taught_and_named(tmp_path: Path) -> None:
+    """Real weights, two updates: the rows it saw become likelier."""
+    rows = Taught(Texts.of(["a wonderful film", "an awful film"]), np.array([1, 0]), 2)
+    training = UpdateSettings(learning_rate=1e-4, updates=2)
+    chosen = TransformerSettings(model="embedded_lm", training=training)
+    learner = make_learner(chosen, Shared(language_models=tmp_path))
+    assert learner.name == "embedded_lm"
+    assert "4-bit weights, dequantised" in learner.title
+    leads = []
+    for updates in (1, 3):
+        logits = learner.teach(rows, seed=0, updates=updates).logits(rows.texts)
+        leads.append(logits[0, 1] - logits[0, 0] + logits[1, 0] - logits[1, 1])
+    assert leads[1] > leads[0]

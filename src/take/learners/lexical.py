@@ -35,10 +35,9 @@ class WordCounts:
         """A CSR matrix per column, (n, words known now)."""
         from scipy.sparse import csr_matrix
 
-        width = len(self.words)
-        counted = self._counted(texts)
-        width = max(width, len(self.words))
-        return [csr_matrix(parts, shape=(len(texts), width)) for parts in counted]
+        counted = self._counted(texts)  # may meet new words
+        shape = len(texts), len(self.words)
+        return [csr_matrix(parts, shape=shape) for parts in counted]
 
     def _count(self, texts: Texts) -> list[tuple[Any, Any, Any]]:
         return [self._count_column(column) for column in texts.columns]

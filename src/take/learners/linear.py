@@ -115,7 +115,7 @@ class LinearModel(Model):
         """W x + b of the classes that were taught."""
         check_asked(texts, pairs=self._pairs)
         logits = np.full((len(texts), self._n_classes), -np.inf)
-        if self._solver is None:
+        if self._solver is None or not len(texts):
             logits[:, self._present] = 0.0
             return logits
         scores = self._solver.decision_function(self._features(texts))

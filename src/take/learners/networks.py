@@ -56,7 +56,7 @@ class NetworkLearner:
         import torch
 
         columns = self.words.ids(rows.texts)
-        labels = torch.from_numpy(rows.labels)
+        labels = torch.from_numpy(rows.labels).long()
         weights = torch.from_numpy(rows.relative_weights).float()
         pairs = rows.texts.is_pair
         with seeded(seed):

@@ -59,7 +59,7 @@ class TransformerLearner:
 
         tokens = self.pretrained.tokens(rows.texts)
         lengths = [len(ids) for ids in tokens.ids]
-        labels = torch.from_numpy(rows.labels)
+        labels = torch.from_numpy(rows.labels).long()
         weights = torch.from_numpy(rows.relative_weights).float()
         with seeded(seed):
             module = build_classifier(self.settings, self.pretrained, rows.n_classes)
