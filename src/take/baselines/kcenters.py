@@ -1,0 +1,54 @@
+"""K-centres: the farthest row, again and again (Gonzalez 1985; Sener & Savarese 2018)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from take.baselines.material import Material, TrainingSet, taken_rows
+from take.baselines.settings import BaselineSettings
+from take.blocks import Float32, RowBlocks, map_blocks
+from take.selection.rows import Indices, rows_at
+from take.transport.costs import squared_distances
+
+_STREAM = 3  # apart from the draws of `random`
+
+
+def kcenters(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
+    """Centres of each class in φ, from a first one drawn by the seed."""
+    chosen = [np.empty(0, dtype=np.int64)]
+    for label, budget in enumerate(material.budgets):
+        if budget:
+            members = material.members(label)
+            first = int(np.random.default_rng([seed, _STREAM, label]).integers(len(members)))
+            rows = rows_at(material.corpus.phi, members)
+            chosen.append(members[farthest_first(rows, budget, first)])
+    return taken_rows(material.corpus, np.concatenate(chosen), "corpus")
+
+
+def farthest_first(rows: RowBlocks, count: int, first: int) -> Indices:
+    """Greedy centres S, from the row `first`; the first k are the centres of every k.
+
+        s_{k+1} = argmax_n min_{s∈S_k} ‖φ_n − φ_s‖²
+
+    leaves no row farther from its centre than twice the least possible. None is taken twice, even
+    where all that are left equal a centre.
+
+    >>> from take.blocks import ArrayBlocks
+    >>> points = np.array([[0, 0], [1, 0], [5, 0], [5, 1]], dtype=np.float32)
+    >>> farthest_first(ArrayBlocks(points), 3, first=0).tolist()
+    [0, 3, 1]
+    """
+    chosen = np.full(count, first, dtype=np.int64)
+    nearest = np.full(rows.shape[0], np.inf, dtype=np.float32)
+    for step in range(1, count):
+        centre = rows.read(int(chosen[step - 1]), int(chosen[step - 1]) + 1)
+        np.minimum(nearest, _distances(rows, centre), out=nearest)
+        nearest[chosen[:step]] = -np.inf
+        chosen[step] = nearest.argmax()
+    return chosen
+
+
+def _distances(rows: RowBlocks, centre: Float32) -> Float32:
+    return np.concatenate(
+        list(map_blocks(lambda _, block: squared_distances(block, centre)[:, 0], rows))
+    )

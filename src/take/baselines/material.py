@@ -1,0 +1,108 @@
+"""What a method is given, and what it gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.corpus.spec import Task
+from take.errors import InputError
+from take.selection.problem import LabelledRows
+from take.selection.rows import Indices
+
+if TYPE_CHECKING:
+    from take.baselines.copies import EvaluationCopies
+    from take.baselines.settings import BaselineSettings
+
+Float64 = NDArray[np.float64]
+Source = Literal["corpus", "pool", "made"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """A corpus, its weights and its pool, and how many rows of each class to make of them.
+
+    >>> from take.blocks import ArrayBlocks
+    >>> phi = ArrayBlocks(np.eye(3, dtype=np.float32))
+    >>> corpus = LabelledRows(phi, phi, [["dull", "fine", "grand"]], np.array([0, 1, 1]))
+    >>> Material("films", corpus, np.full(3, 1 / 3), ("bad", "good"), (2, 1))
+    Traceback (most recent call last):
+    take.errors.InputError: corpus films, class 'bad': the budget is 2. Allowed: 0 … 1 (its rows)...
+    """
+
+    name: str  # the corpus's
+    corpus: LabelledRows
+    weights: Float64  # (N,) κ: ≥ 0, sum 1
+    class_names: tuple[str, ...]  # by label
+    budgets: tuple[int, ...]  # by label
+    pool: LabelledRows | None = None
+    unseen: Indices | None = None  # corpus rows that no candidate was learnt from: `exam` asks them
+    evaluation: EvaluationCopies | None = None  # says what copies the split, and nothing else of it
+    work: Path | None = None  # folder in which a long search may keep what it has so far
+
+    def __post_init__(self) -> None:
+        if len(self.budgets) != len(self.class_names) or self.weights.shape != (len(self.corpus),):
+            raise InputError(
+                f"there are {len(self.budgets)} budgets and {self.weights.size} weights",
+                where=f"corpus {self.name}",
+                allowed=f"one for each of {len(self.class_names)} classes and "
+                f"{len(self.corpus)} rows",
+                remedy="take all of them from the same corpus",
+            )
+        sizes = np.bincount(self.corpus.labels, minlength=len(self.class_names))
+        for name, size, budget in zip(self.class_names, sizes, self.budgets, strict=True):
+            if not 0 <= budget <= size:
+                raise InputError(
+                    f"the budget is {budget}",
+                    where=f"corpus {self.name}, class {name!r}",
+                    allowed=f"0 … {size} (its rows)",
+                    remedy="lower the budget",
+                )
+
+    @property
+    def task(self) -> Task:
+        """Whether rows are single texts or pairs."""
+        return "single" if len(self.corpus.texts) == 1 else "pair"
+
+    def members(self, label: int) -> Indices:
+        """The corpus rows of a class."""
+        return np.flatnonzero(self.corpus.labels == label)
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Labelled rows to train on."""
+
+    texts: list[list[str]]  # one column, or two for pairs
+    labels: Indices  # (K,)
+    weights: Float64  # (K,) ≥ 0, mean 1
+    source: Source = "made"
+    rows: Indices | None = None  # where they stand in their source; None where texts are new
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class Method(Protocol):
+    """A way to make a training set."""
+
+    def __call__(self, material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
+        """The same rows for the same material, settings and seed."""
+        ...
+
+
+def taken_rows(table: LabelledRows, rows: Indices, source: Source) -> TrainingSet:
+    """Some rows of the corpus or the pool as they are, each with weight 1.
+
+    >>> from take.blocks import ArrayBlocks
+    >>> phi = ArrayBlocks(np.eye(3, dtype=np.float32))
+    >>> corpus = LabelledRows(phi, phi, [["dull", "fine", "grand"]], np.array([0, 1, 1]))
+    >>> taken_rows(corpus, np.array([2, 0]), "corpus").texts
+    [['grand', 'dull']]
+    """
+    texts = [[column[row] for row in rows] for column in table.texts]
+    return TrainingSet(texts, table.labels[rows], np.ones(len(rows)), source, rows)

@@ -1,0 +1,46 @@
+"""Methods by name. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+from take.baselines.dilm import dilm
+from take.baselines.eda import eda
+from take.baselines.file import file
+from take.baselines.full import full
+from take.baselines.herding import herding
+from take.baselines.kcenters import kcenters
+from take.baselines.kmeans import kmeans
+from take.baselines.material import Method
+from take.baselines.random import random, random_unstratified
+from take.baselines.selection import Selection
+from take.errors import InputError, closest
+from take.selection.registry import SELECTORS
+
+METHODS: dict[str, Method] = {
+    "full": full,
+    "random": random,
+    "random_unstratified": random_unstratified,
+    "eda": eda,
+    "herding": herding,
+    "kcenters": kcenters,
+    "kmeans": kmeans,
+    "kmeans_pool": Selection(selector="kmeans", tempering=0.0),
+    "dilm": dilm,
+    "file": file,
+    "take": Selection(),
+    "take_without_kappa": Selection(tempering=0.0),
+    **{f"take_{name}": Selection(selector=name) for name in SELECTORS},
+}
+
+
+def method(name: str) -> Method:
+    """The method of that name.
+
+    >>> method("herdin")
+    Traceback (most recent call last):
+    take.errors.InputError: method: no method is called 'herdin'. To mend: did you mean 'herding'?
+    """
+    if name not in METHODS:
+        raise InputError(
+            f"no method is called {name!r}", where="method", remedy=closest(name, METHODS)
+        )
+    return METHODS[name]

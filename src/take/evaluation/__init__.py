@@ -1,0 +1,1 @@
+"""What the scores of learners say, and what was published before (METHOD §4)."""

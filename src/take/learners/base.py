@@ -1,0 +1,196 @@
+"""What a learner is given and gives back.
+
+A learner is taught with a few labelled rows and nothing else; the model it becomes is asked about
+other rows. `Texts` are compared by identity: whoever evaluates many cells makes one object of the
+texts that all of them are asked, and tokenisation is then done once (`Remembered`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.errors import InputError
+
+Float64 = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Rows of one text, or of two for pairs.
+
+    >>> texts = Texts.of(["a film", "a plot"])
+    >>> len(texts), texts.is_pair
+    (2, False)
+    """
+
+    columns: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        lengths = [len(column) for column in self.columns]
+        if len(lengths) not in (1, 2) or len(set(lengths)) != 1:
+            raise InputError(
+                f"texts have columns of {lengths} rows",
+                allowed="one column, or two of equal length for pairs",
+            )
+
+    @classmethod
+    def of(cls, *columns: Sequence[str]) -> Texts:
+        """Texts of some columns."""
+        return cls(tuple(map(tuple, columns)))
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether a row is two texts."""
+        return len(self.columns) == 2
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """The labelled rows that a learner is taught with; all that it ever sees of a corpus.
+
+    A class without a row is allowed, and counted: a distilled set of unlucky draws has some.
+
+    >>> rows = Taught(Texts.of(["good", "fine"]), np.array([1, 1]), n_classes=3)
+    >>> rows.missing_classes
+    (0, 2)
+    >>> Taught(Texts.of(["good", " "]), np.array([1, 0]), n_classes=2)
+    Traceback (most recent call last):
+    take.errors.InputError: taught rows, row 1: blank text. To mend: fill it or drop the row.
+    """
+
+    texts: Texts
+    labels: Labels  # (n,) ids 0 … C−1
+    n_classes: int
+    weights: Float64 | None = None  # (n,) > 0: how much a row counts; None: all the same
+
+    def __post_init__(self) -> None:
+        n_rows = len(self.texts)
+        if n_rows == 0 or self.labels.shape != (n_rows,) or self.n_classes < 2:
+            raise InputError(
+                f"{n_rows} texts, labels of shape {self.labels.shape}, {self.n_classes} classes",
+                where="taught rows",
+                allowed="one row or more, a label for each, two classes or more",
+            )
+        for column in self.texts.columns:
+            blank = next((row for row, text in enumerate(column) if not text.strip()), None)
+            if blank is not None:
+                raise InputError(
+                    "blank text",
+                    where=f"taught rows, row {blank}",
+                    remedy="fill it or drop the row",
+                )
+        whole = np.issubdtype(self.labels.dtype, np.integer)
+        outside = np.flatnonzero((self.labels < 0) | (self.labels >= self.n_classes))
+        if not whole or len(outside):
+            row = int(outside[0]) if len(outside) else 0
+            raise InputError(
+                f"label {self.labels[row]}",
+                where=f"taught rows, row {row}",
+                allowed=f"whole numbers 0 … {self.n_classes - 1}",
+                remedy="use the label ids of the corpus",
+            )
+        weights = self.weights
+        if weights is not None and not (
+            weights.shape == (n_rows,) and np.isfinite(weights).all() and (weights > 0).all()
+        ):
+            raise InputError(
+                f"weights of shape {weights.shape}, or some that are not above 0",
+                where="taught rows",
+                allowed=f"({n_rows},) finite numbers above 0",
+            )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def missing_classes(self) -> tuple[int, ...]:
+        """Classes that no row teaches."""
+        present = set(self.labels.tolist())
+        return tuple(label for label in range(self.n_classes) if label not in present)
+
+    @property
+    def relative_weights(self) -> Float64:
+        """How much each row counts, 1 on average."""
+        if self.weights is None:
+            return np.ones(len(self))
+        relative: Float64 = self.weights / self.weights.mean()
+        return relative
+
+
+class Model(ABC):
+    """A learner that has been taught."""
+
+    @abstractmethod
+    def logits(self, texts: Texts) -> Float64:
+        """(n, C); −∞ where a model cannot name a class because it never saw one of its rows."""
+
+    def predict(self, texts: Texts) -> Labels:
+        """The likeliest class of each row."""
+        predicted: Labels = self.logits(texts).argmax(axis=1).astype(np.int64)
+        return predicted
+
+
+class Learner(Protocol):
+    """A way to learn from a few rows."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """For people: features, and whose weights or vectors they are."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """A digest of settings, weights and vocabulary: all but rows, seed and updates."""
+        ...
+
+    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
+        """A model that saw `rows` and nothing else; the same for the same seed.
+
+        `updates` is the number of optimiser steps, whatever the number of rows; None: what the
+        settings say. Learners that are solved to their optimum take none of either.
+        """
+        ...
+
+
+class Remembered(Generic[Part]):
+    """A function of `Texts` that is computed once for each, as long as the texts live.
+
+    >>> lengths = Remembered(lambda texts: [len(text) for text in texts.columns[0]])
+    >>> texts = Texts.of(["one", "three"])
+    >>> lengths(texts), lengths(texts) is lengths(texts)
+    ([3, 5], True)
+    """
+
+    def __init__(self, compute: Callable[[Texts], Part]) -> None:
+        self._compute = compute
+        self._kept: WeakKeyDictionary[Texts, Part] = WeakKeyDictionary()
+
+    def __call__(self, texts: Texts) -> Part:
+        """What `compute` says of the texts."""
+        if texts not in self._kept:
+            self._kept[texts] = self._compute(texts)
+        return self._kept[texts]
+
+
+def check_asked(texts: Texts, *, pairs: bool) -> None:
+    """Refuse to ask a model of single texts about pairs, or the other way round."""
+    if texts.is_pair is not pairs:
+        taught, asked = ("pairs", "single texts") if pairs else ("single texts", "pairs")
+        raise InputError(f"a model that was taught {taught} is asked about {asked}")

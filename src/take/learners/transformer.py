@@ -1,0 +1,177 @@
+"""`transformer`: a pretrained transformer with a linear head, all of it fine-tuned.
+
+    logits = W · dropout(pool(h_1 … h_L)) + b,   pool: the mean of the token states, or the last
+
+Protocol as DiLM's evaluator has it: AdamW at 1e-4, 200 updates, rate rising over the first half
+and falling as a cosine over the second, decay 0.01, gradients clipped at 1, batches of at most 64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from take.encoder.batching import equal_length_batches
+from take.errors import InputError
+from take.learners.base import Float64, Model, Taught, Texts, check_asked
+from take.learners.narrow import Narrowed
+from take.learners.pretrained import Pretrained, Tokens
+from take.learners.settings import TransformerSettings
+from take.learners.updates import Indices, run_updates, seeded
+
+_ASKED_TOKENS = 2048  # of a batch of rows asked
+PADDING = 0  # any id will do: what it reads is masked
+_PASS_COST = 100  # tokens that one more forward and backward pass is worth, about
+_HEAD_SPREAD = 0.02  # of a fresh head's weights, as BERT's
+
+
+@dataclass(frozen=True)
+class TransformerLearner:
+    """A transformer with the pretrained weights that it is handed."""
+
+    settings: TransformerSettings
+    pretrained: Pretrained
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return "embedded_lm" if self.settings.model == "embedded_lm" else self.settings.kind
+
+    @property
+    def title(self) -> str:
+        """Whose weights."""
+        return f"{self.pretrained.title}, fully fine-tuned"
+
+    @property
+    def identity(self) -> str:
+        """A digest of settings and weights; where the weights lie does not matter."""
+        settings = self.settings.model_dump_json(exclude={"model", "revision"})
+        return hashlib.sha256((settings + self.pretrained.identity).encode()).hexdigest()
+
+    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
+        """The transformer after its updates on these rows."""
+        import torch
+
+        tokens = self.pretrained.tokens(rows.texts)
+        lengths = [len(ids) for ids in tokens.ids]
+        labels = torch.from_numpy(rows.labels).long()
+        weights = torch.from_numpy(rows.relative_weights).float()
+        with seeded(seed):
+            module = build_classifier(self.settings, self.pretrained, rows.n_classes)
+            narrowed = Narrowed(module.transformer, {PADDING, *chain.from_iterable(tokens.ids)})
+
+            def backward(batch: Indices) -> float:
+                total = 0.0
+                # Rows of like length go together; their gradients add up to the batch's.
+                for group in cheap_groups([lengths[row] for row in batch], _PASS_COST):
+                    chosen = batch[group]
+                    losses = torch.nn.functional.cross_entropy(
+                        module(tokens, chosen), labels[chosen], reduction="none"
+                    )
+                    loss: Any = (weights[chosen] * losses).sum() / len(batch)
+                    loss.backward()
+                    total += float(loss.detach())
+                return total
+
+            training = self.settings.training
+            kept_share = run_updates(module, backward, len(rows), training, seed, updates)
+        narrowed.widen(kept_share)
+        return TransformerModel(module, self.pretrained, rows)
+
+
+class TransformerModel(Model):
+    """A fine-tuned transformer."""
+
+    def __init__(self, module: Any, pretrained: Pretrained, rows: Taught) -> None:
+        self._module, self._pretrained = module, pretrained
+        self._pairs, self._n_classes = rows.texts.is_pair, rows.n_classes
+
+    def logits(self, texts: Texts) -> Float64:
+        """Of rows of equal length at a time: nothing is computed on padding."""
+        import torch
+
+        check_asked(texts, pairs=self._pairs)
+        tokens = self._pretrained.tokens(texts)
+        logits = np.empty((len(texts), self._n_classes))
+        with torch.inference_mode():
+            for batch in equal_length_batches(tokens.ids, _ASKED_TOKENS):
+                logits[batch.indices] = self._module(tokens, batch.indices).numpy()
+        return logits
+
+
+def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_classes: int) -> Any:
+    """A torch module: tokens and which rows of them → logits."""
+    import torch
+    from torch import nn
+
+    transformer = pretrained.fresh()
+    limit = getattr(transformer.config, "max_position_embeddings", None)
+    if limit is not None and settings.max_tokens > limit:
+        raise InputError(
+            f"max_tokens is {settings.max_tokens}",
+            where="transformer",
+            allowed=f"at most {limit}, what {pretrained.title} reads",
+        )
+    pooling = settings.pooling or ("last" if pretrained.is_causal else "mean")
+    extra = {} if not pretrained.is_causal else {"use_cache": False}
+
+    class Classifier(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.transformer = transformer
+            self.dropout = nn.Dropout(settings.head_dropout)
+            self.head = nn.Linear(transformer.config.hidden_size, n_classes)
+            nn.init.normal_(self.head.weight, std=_HEAD_SPREAD)
+            nn.init.zeros_(self.head.bias)
+
+        def forward(self, tokens: Tokens, rows: Indices) -> torch.Tensor:
+            ids = [tokens.ids[row] for row in rows]
+            lengths = torch.tensor([len(row) for row in ids])
+            inside = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
+            inputs = {"input_ids": _padded(ids), "attention_mask": inside.long(), **extra}
+            if pretrained.reads_segments:
+                inputs["token_type_ids"] = _padded([tokens.segments[row] for row in rows])
+            states = self.transformer(**inputs).last_hidden_state
+            if pooling == "last":
+                pooled = states[torch.arange(len(ids)), lengths - 1]
+            else:
+                pooled = (states * inside[:, :, None]).sum(dim=1) / lengths[:, None]
+            logits: torch.Tensor = self.head(self.dropout(pooled))
+            return logits
+
+    def _padded(rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        longest = max(map(len, rows))
+        return torch.tensor([[*row, *[PADDING] * (longest - len(row))] for row in rows])
+
+    return Classifier()
+
+
+def cheap_groups(lengths: Sequence[int], pass_cost: int) -> list[Indices]:
+    """Rows in groups of like length, so that padding and passes cost the least together.
+
+        min over cuts of the rows, shortest first:  Σ_groups  rows · longest + pass_cost
+
+    solved exactly, from the shortest row up.
+
+    >>> [group.tolist() for group in cheap_groups([9, 50, 10, 48], pass_cost=20)]
+    [[0, 2], [3, 1]]
+    >>> [group.tolist() for group in cheap_groups([9, 12, 10], pass_cost=20)]
+    [[0, 2, 1]]
+    """
+    order = np.argsort(lengths, kind="stable")
+    ordered = [lengths[row] for row in order]
+    best, cut = [0.0], [0]
+    for stop in range(1, len(ordered) + 1):
+        costs = [best[s] + (stop - s) * ordered[stop - 1] + pass_cost for s in range(stop)]
+        cut.append(int(np.argmin(costs)))
+        best.append(min(costs))
+    groups, stop = [], len(ordered)
+    while stop:
+        groups.append(order[cut[stop] : stop])
+        stop = cut[stop]
+    return groups[::-1]

@@ -1,0 +1,124 @@
+"""Logistic regression on TF-IDF against scikit-learn's own vectorizer. No model is loaded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from take.errors import InputError
+from take.learners import Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
+from take.learners.lexical import sparse_pairs
+from take.learners.settings import LinearSettings
+from tests.learners import toy
+
+CORPUS = Texts.of(["A good film, a GOOD plot", "it's a dull film", "naïve café über 42 x", "??"])
+
+
+def test_tfidf_is_scikit_learns() -> None:
+    counts = WordCounts()
+    counts(Texts.of(["words that other cells met before: zebra film"]))
+    asked = Texts.of(["good film zebra", "unheard", "a dull dull café"])
+    vocabulary = Vocabulary(counts, CORPUS)
+    oracle = TfidfVectorizer().fit(CORPUS.columns[0])
+    assert vocabulary.words == oracle.get_feature_names_out().tolist()
+    for texts in (asked, CORPUS):
+        expected = oracle.transform(texts.columns[0]).toarray()
+        np.testing.assert_allclose(vocabulary(texts)[0].toarray(), expected, atol=1e-12)
+
+
+def test_what_other_cells_counted_changes_nothing() -> None:
+    alone, later = WordCounts(), WordCounts()
+    later(Texts.of(["film zebra unheard", "plot a good"]))
+    rows = toy.single()
+    one, other = Vocabulary(alone, rows.texts), Vocabulary(later, rows.texts)
+    assert one.identity == other.identity
+    assert (one(rows.texts)[0] != other(rows.texts)[0]).nnz == 0
+
+
+@pytest.mark.parametrize("vocabulary", ["corpus", "rows"])
+def test_both_protocols_are_scikit_learns(vocabulary: str) -> None:
+    rows, asked, corpus = toy.single(12), toy.single(50, seed=1), toy.single(200, seed=2)
+    shared = Shared()
+    shared.corpus = Vocabulary(shared.counts, corpus.texts)
+    learner = make_learner(LinearSettings(vocabulary=vocabulary), shared)
+    source = corpus if vocabulary == "corpus" else rows
+    oracle = TfidfVectorizer().fit(source.texts.columns[0])
+    solver = LogisticRegression(max_iter=2000)
+    solver.fit(oracle.transform(rows.texts.columns[0]), rows.labels)
+    expected = solver.decision_function(oracle.transform(asked.texts.columns[0]))
+    logits = learner.teach(rows, seed=0).logits(asked.texts)
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], expected, atol=1e-3)
+    assert ("corpus" in learner.title) is (vocabulary == "corpus")
+
+
+def test_protocols_differ() -> None:
+    shared = Shared()
+    shared.corpus = Vocabulary(shared.counts, toy.single(200, seed=2).texts)
+    learners = [make_learner(LinearSettings(vocabulary=v), shared) for v in ("corpus", "rows")]
+    asked = toy.single(20, seed=1).texts
+    one, other = (learner.teach(toy.single(12), 0).logits(asked) for learner in learners)
+    assert not np.allclose(one, other)
+    assert learners[0].identity != learners[1].identity
+
+
+def test_missing_classes_are_never_named() -> None:
+    learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
+    texts, labels = toy.sentences(12, 0)
+    model = learner.teach(Taught(Texts.of(texts), labels * 2, 4), 0)
+    logits = model.logits(toy.single(20, seed=1).texts)
+    assert np.isneginf(logits[:, [1, 3]]).all()
+    assert np.isfinite(logits[:, [0, 2]]).all()
+    only = learner.teach(Taught(Texts.of(texts), np.full(12, 3), 4), 0)
+    assert set(only.predict(Texts.of(texts))) == {3}
+    assert model.logits(Texts.of([])).shape == only.logits(Texts.of([])).shape == (0, 4)
+
+
+def test_weights_move_the_answer() -> None:
+    rows = toy.single(12)
+    heavy = np.where(rows.labels == 1, 20.0, 1.0)
+    learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
+    asked = Texts.of(["unheard of"])
+    even = learner.teach(rows, 0).logits(asked)[0]
+    tilted = learner.teach(Taught(rows.texts, rows.labels, 2, heavy), 0).logits(asked)[0]
+    assert tilted[1] - tilted[0] > even[1] - even[0] + 0.5
+
+
+def test_siamese_lr_reads_what_is_between_the_texts() -> None:
+    """Label 1 where both texts share a telling word: neither text alone says so."""
+    random = np.random.default_rng(0)
+    left, right = random.integers(4, size=300), random.integers(4, size=300)
+    right = np.where(random.random(300) < 0.5, left, right)
+    columns = [[f"the {toy.GOOD[word]} film" for word in side] for side in (left, right)]
+    rows = Taught(Texts.of(*columns), (left == right).astype(np.int64), 2)
+    learner = make_learner(LinearSettings(kind="siamese_lr", vocabulary="rows"), Shared())
+    assert toy.accuracy(learner.teach(rows, 0), rows) > 0.95
+
+
+def test_sparse_pairs_agree_with_the_encoders_dense_ones() -> None:
+    from take.encoder.embeddings import pair_features
+
+    columns = Vocabulary(WordCounts(), CORPUS)(CORPUS)
+    u, v = columns[0], columns[0][[1, 1, 0, 3]]
+    expected = pair_features(u.toarray().astype(np.float32), v.toarray().astype(np.float32))
+    np.testing.assert_allclose(sparse_pairs(u, v).toarray(), expected, atol=1e-6)
+
+
+def test_the_wrong_task_is_refused_with_the_right_learner() -> None:
+    shared = Shared()
+    with pytest.raises(InputError, match="use siamese_lr"):
+        make_learner(LinearSettings(vocabulary="rows"), shared).teach(toy.pairs(), 0)
+    siamese = LinearSettings(kind="siamese_lr", vocabulary="rows")
+    with pytest.raises(InputError, match="use lr"):
+        make_learner(siamese, shared).teach(toy.single(), 0)
+    model = make_learner(LinearSettings(vocabulary="rows"), shared).teach(toy.single(), 0)
+    with pytest.raises(InputError, match="asked about pairs"):
+        model.predict(toy.pairs().texts)
+
+
+def test_a_corpus_vocabulary_must_be_given() -> None:
+    with pytest.raises(InputError, match="none was given"):
+        make_learner(LinearSettings(), Shared())
+    with pytest.raises(InputError, match="no encoder"):
+        make_learner(LinearSettings(features="phi"), Shared())
