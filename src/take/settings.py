@@ -1,8 +1,8 @@
 """Kedro's project settings."""
 
-from take.hooks import RequestHooks, TrackingHooks
+from take.hooks import RequestHooks, TableHooks, TrackingHooks
 
-HOOKS = (RequestHooks(), TrackingHooks())
+HOOKS = (RequestHooks(), TableHooks(), TrackingHooks())
 
 # TrackingHooks drives kedro-mlflow itself, to log settings flattened and runs that reuse nodes.
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)

@@ -27,6 +27,11 @@ def labelled(count: int, seed: int, pairs: bool = False, n_classes: int = 3) -> 
     return LabelledRows(phi, phi, columns if pairs else columns[:1], labels)
 
 
+def kernel_weights(name: str) -> np.ndarray:
+    weights = np.random.default_rng(len(name)).gamma(1.0, 1.0, 90)
+    return weights / weights.sum()
+
+
 def make_material(pairs: bool = False, **changes) -> Material:
     columns = (
         {"text_a": ["Held out!"], "text_b": ["And so on."]} if pairs else {"text": ["Held out!"]}
@@ -42,6 +47,8 @@ def make_material(pairs: bool = False, **changes) -> Material:
         "pool": labelled(60, 2, pairs),
         "unseen": np.arange(90),
         "evaluation": EvaluationCopies(split),
+        "kernel_weights": kernel_weights,
+        "unfiltered": lambda: labelled(75, 3, pairs),
     }
     return Material(**{**given, **changes})
 

@@ -6,19 +6,27 @@ import pytest
 from take.baselines.herding import herd
 from take.baselines.kcenters import farthest_first
 from take.baselines.kmeans import nearest_rows
-from take.baselines.registry import METHODS, method
+from take.baselines.registry import method
 from take.baselines.settings import BaselineSettings, EdaSettings
 from take.blocks import ArrayBlocks
 from take.errors import InputError
 from take.selection.exam.settings import ExamSettings
+from take.selection.problem import LabelledRows
+from take.selection.registry import SELECTORS
 from take.selection.settings import SelectionSettings
 from tests.baselines.conftest import labelled, make_material
 
 SETTINGS = BaselineSettings(
     selection=SelectionSettings(exam=ExamSettings(exam_rows=40, watched_rows=20, fewest_rows=10))
 )
-FROM_CORPUS = ["random", "herding", "kcenters", "kmeans"]
-FROM_POOL = [name for name in METHODS if name.startswith("take") or name == "kmeans_pool"]
+FROM_CORPUS = ["random", "herding", "kcenters", "kmeans", "take_real"]
+FROM_POOL = ["kmeans_pool", "take", "take_without_kappa", "take_kernel_last"]
+SOURCES = {
+    **dict.fromkeys(FROM_CORPUS, "corpus"),
+    **dict.fromkeys(FROM_POOL, "pool"),
+    **{f"take_{name}": "pool" for name in SELECTORS},
+    "take_unfiltered": "unfiltered",
+}
 quiet = pytest.mark.filterwarnings("ignore::take.selection.problem.SelectionWarning")
 
 
@@ -28,12 +36,13 @@ def phi_of(material, rows):
 
 @quiet
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.parametrize("name", [*FROM_CORPUS, *FROM_POOL])
+@pytest.mark.parametrize("name", SOURCES)
 def test_rows_are_distinct_as_many_as_asked_and_the_source_s_own(name, pairs):
     material = make_material(pairs, budgets=(2, 0, 3))
     made = method(name)(material, SETTINGS, seed=3)
-    source = material.corpus if name in FROM_CORPUS else material.pool
-    assert made.source == ("corpus" if name in FROM_CORPUS else "pool")
+    assert made.source == SOURCES[name]
+    source = getattr(material, made.source)
+    source = source() if callable(source) else source
     assert len(set(made.rows.tolist())) == 5
     assert np.bincount(made.labels, minlength=3).tolist() == [2, 0, 3]
     assert (made.labels == source.labels[made.rows]).all()
@@ -42,7 +51,7 @@ def test_rows_are_distinct_as_many_as_asked_and_the_source_s_own(name, pairs):
 
 
 @quiet
-@pytest.mark.parametrize("name", [*FROM_CORPUS, "random_unstratified", *FROM_POOL])
+@pytest.mark.parametrize("name", [*SOURCES, "random_unstratified"])
 def test_the_same_seed_makes_the_same_rows(name, material):
     first, again = (method(name)(material, SETTINGS, seed=7) for _ in range(2))
     assert first.rows.tolist() == again.rows.tolist()
@@ -68,6 +77,51 @@ def test_unstratified_rows_leave_the_classes_to_chance(material):
     assert all(count.sum() == 12 for count in counts)
     assert any(count.tolist() != [4, 4, 4] for count in counts)
     assert np.mean(counts, axis=0) == pytest.approx([4, 4, 4], abs=0.4)
+
+
+def test_unstratified_rows_may_miss_a_class():
+    material = make_material(budgets=(1, 1, 1))
+    made = [method("random_unstratified")(material, SETTINGS, seed) for seed in range(20)]
+    assert all(len(rows) == 3 for rows in made)
+    assert {len(set(rows.labels.tolist())) for rows in made} >= {2, 3}
+
+
+def one_class(points, budget):
+    count = len(points)
+    texts = [[f"row {i}" for i in range(count)]]
+    phi = ArrayBlocks(points.astype(np.float32))
+    corpus = LabelledRows(phi, phi, texts, np.zeros(count, dtype=np.int64))
+    weights = np.full(count, 1 / count)
+    return make_material(corpus=corpus, weights=weights, class_names=("all",), budgets=(budget,))
+
+
+@pytest.mark.parametrize("name", ["random", "random_unstratified", "herding", "kcenters", "kmeans"])
+@pytest.mark.parametrize("budget", [1, 3, 8])
+def test_rows_are_distinct_where_all_are_equal_or_all_are_taken(name, budget):
+    """K-means then has clusters without rows, and k-centres no row that is farther than another."""
+    points = np.tile(np.eye(1, 4), (8, 1))
+    rows = method(name)(one_class(points, budget), SETTINGS, seed=1).rows
+    assert len(set(rows.tolist())) == len(rows) == budget
+
+
+@pytest.mark.parametrize("name", ["herding", "kcenters", "kmeans"])
+def test_rows_are_the_same_where_they_do_not_fit_into_memory(name, material, monkeypatch):
+    """16 MB is the least that can be set."""
+    held = method(name)(material, SETTINGS, 0)
+    read = type(material).vectors
+    monkeypatch.setattr(
+        type(material), "vectors", lambda self, members, _: read(self, members, memory_bytes=0)
+    )
+    assert method(name)(material, SETTINGS, 0).rows.tolist() == held.rows.tolist()
+
+
+def test_centres_are_the_farthest_by_plain_distances():
+    rows = labelled(60, 4).phi.read(0, 60)
+    chosen = [11]
+    for _ in range(9):
+        distances = ((rows[:, None] - rows[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+        chosen.append(int(distances.argmax()))
+    assert farthest_first(ArrayBlocks(rows), 10, first=11).tolist() == chosen
 
 
 @pytest.mark.parametrize("name", ["random", "herding", "kcenters"])
@@ -165,8 +219,25 @@ def test_eda_augments_the_rows_that_random_draws(material, wordnet):
     assert made.texts[0][::10] == drawn.texts[0]
     assert made.labels.tolist() == np.repeat(drawn.labels, 10).tolist()
     assert made.rows is None
+    assert made.weights.tolist() == [1.0] * len(made)
     again = method("eda")(material, settings, 5)
-    assert made.texts == again.texts
+    assert made.digest == again.digest
+    assert made.digest != method("eda")(material, settings, 6).digest
+
+
+def test_eda_augments_both_texts_of_a_pair(wordnet):
+    settings = BaselineSettings(eda=EdaSettings(wordnet=wordnet))
+    material = make_material(pairs=True)
+    made = method("eda")(material, settings, 5)
+    drawn = method("random")(material, settings, 5)
+    assert [column[::10] for column in made.texts] == drawn.texts
+    pairs = list(zip(*made.texts, strict=True))
+    for number, (text_a, text_b) in enumerate(zip(*drawn.texts, strict=True)):
+        copies = pairs[10 * number : 10 * number + 10]
+        assert any(a != text_a for a, _ in copies)
+        assert any(b != text_b for _, b in copies)
+        # None has a text of another row: "row 7 of 1" loses a number at most.
+        assert all(set(a.split()) & set(text_a.split()) for a, _ in copies)
 
 
 def test_budgets_beyond_a_class_are_refused_by_its_name():

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from take.baselines.errors import NotApplicableError
 from take.baselines.labelled import checked_labels, checked_texts
 from take.baselines.material import Material, TrainingSet
 from take.baselines.settings import BaselineSettings
@@ -23,12 +24,12 @@ def dilm(material: Material, settings: BaselineSettings, seed: int) -> TrainingS
     and text_b: twenty sets, 0 … 19, of 5, 10 and 20 rows per class.
     """
     if settings.dilm_root is None:
-        raise InputError(
+        raise NotApplicableError(
             "dilm_root is not set",
             where="method 'dilm'",
             remedy="set it to the folder with DiLM's published sets, or leave 'dilm' out",
         )
-    path = Path(settings.dilm_root) / f"{material.name}.parquet"
+    path = _published(Path(settings.dilm_root), material.name)
     columns = TEXT_COLUMNS[material.task]
     table = read_table(path, ["per_class", "set", "label", *columns])
     size = _size(material, path)
@@ -47,10 +48,29 @@ def dilm(material: Material, settings: BaselineSettings, seed: int) -> TrainingS
     return TrainingSet(texts, labels, np.ones(len(labels)))
 
 
+def _published(root: Path, corpus: str) -> Path:
+    if not root.is_dir():
+        raise InputError(
+            "there is no such folder",
+            where=str(root),
+            remedy="check the path in evaluation.baselines.dilm_root",
+        )
+    path = root / f"{corpus}.parquet"
+    if not path.is_file():
+        found = ", ".join(sorted(other.stem for other in root.glob("*.parquet")))
+        raise NotApplicableError(
+            "there is no such file",
+            where=str(path),
+            allowed=f"the folder has sets of {found or 'no corpus'}",
+            remedy="leave 'dilm' out for this corpus",
+        )
+    return path
+
+
 def _size(material: Material, path: Path) -> int:
     sizes = set(material.budgets)
     if len(sizes) > 1:
-        raise InputError(
+        raise NotApplicableError(
             f"the budgets are {list(material.budgets)}",
             where=str(path),
             allowed="the same number for each class, as DiLM's sets have it",
@@ -69,7 +89,7 @@ def _rows_of(table: pd.DataFrame, size: int, seed: int, path: Path) -> pd.DataFr
         found, what, setting = sorted(set(of_size["set"])), f"set {seed}", "seeds"
     else:
         found, what, setting = sorted(set(table["per_class"])), f"set of {size} per class", "budget"
-    raise InputError(
+    raise NotApplicableError(
         f"there is no {what}",
         where=str(path),
         allowed=", ".join(map(str, found)) or "nothing, the file has no rows",

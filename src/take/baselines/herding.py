@@ -7,15 +7,17 @@ import numpy as np
 from take.baselines.material import Material, TrainingSet, taken_rows
 from take.baselines.settings import BaselineSettings
 from take.blocks import Float32, RowBlocks, map_blocks
-from take.selection.rows import Indices, rows_at
+from take.selection.rows import Indices
 
 
 def herding(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
     """The herd of each class in φ; the same for every seed, because nothing is drawn."""
     chosen = [np.empty(0, dtype=np.int64)]
     for label, budget in enumerate(material.budgets):
-        members = material.members(label)
-        chosen.append(members[herd(rows_at(material.corpus.phi, members), budget)])
+        if budget:
+            members = material.members(label)
+            rows = material.vectors(members, settings.selection.memory_bytes)
+            chosen.append(members[herd(rows, budget)])
     return taken_rows(material.corpus, np.concatenate(chosen), "corpus")
 
 
@@ -42,7 +44,7 @@ def herd(rows: RowBlocks, count: int) -> Indices:
         mean += part / n_rows
     pull, chosen = mean.copy(), np.empty(count, dtype=np.int64)
     for step in range(count):
-        scores = _products(rows, pull.astype(np.float32))
+        scores = products(rows, pull.astype(np.float32))
         scores[chosen[:step]] = -np.inf
         best = int(scores.argmax())
         chosen[step] = best
@@ -50,5 +52,6 @@ def herd(rows: RowBlocks, count: int) -> Indices:
     return chosen
 
 
-def _products(rows: RowBlocks, direction: Float32) -> Float32:
+def products(rows: RowBlocks, direction: Float32) -> Float32:
+    """⟨φ(x), direction⟩ of each row."""
     return np.concatenate(list(map_blocks(lambda _, block: block @ direction, rows)))

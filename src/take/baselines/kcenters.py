@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from take.baselines.herding import products
 from take.baselines.material import Material, TrainingSet, taken_rows
 from take.baselines.settings import BaselineSettings
-from take.blocks import Float32, RowBlocks, map_blocks
-from take.selection.rows import Indices, rows_at
-from take.transport.costs import squared_distances
+from take.blocks import RowBlocks, map_blocks
+from take.selection.rows import Indices
+from take.transport.costs import squared_norms
 
 _STREAM = 3  # apart from the draws of `random`
 
@@ -20,7 +21,7 @@ def kcenters(material: Material, settings: BaselineSettings, seed: int) -> Train
         if budget:
             members = material.members(label)
             first = int(np.random.default_rng([seed, _STREAM, label]).integers(len(members)))
-            rows = rows_at(material.corpus.phi, members)
+            rows = material.vectors(members, settings.selection.memory_bytes)
             chosen.append(members[farthest_first(rows, budget, first)])
     return taken_rows(material.corpus, np.concatenate(chosen), "corpus")
 
@@ -38,17 +39,14 @@ def farthest_first(rows: RowBlocks, count: int, first: int) -> Indices:
     >>> farthest_first(ArrayBlocks(points), 3, first=0).tolist()
     [0, 3, 1]
     """
+    norms = np.concatenate(list(map_blocks(lambda _, block: squared_norms(block), rows)))
     chosen = np.full(count, first, dtype=np.int64)
     nearest = np.full(rows.shape[0], np.inf, dtype=np.float32)
     for step in range(1, count):
-        centre = rows.read(int(chosen[step - 1]), int(chosen[step - 1]) + 1)
-        np.minimum(nearest, _distances(rows, centre), out=nearest)
+        last = int(chosen[step - 1])
+        centre = rows.read(last, last + 1)[0]
+        # ‖x‖² + ‖s‖² − 2⟨x, s⟩, of which only the last is new.
+        np.minimum(nearest, norms + norms[last] - 2 * products(rows, centre), out=nearest)
         nearest[chosen[:step]] = -np.inf
         chosen[step] = nearest.argmax()
     return chosen
-
-
-def _distances(rows: RowBlocks, centre: Float32) -> Float32:
-    return np.concatenate(
-        list(map_blocks(lambda _, block: squared_distances(block, centre)[:, 0], rows))
-    )

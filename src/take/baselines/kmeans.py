@@ -8,7 +8,7 @@ from take.baselines.material import Float64, Material, TrainingSet, taken_rows
 from take.baselines.settings import BaselineSettings
 from take.blocks import DEFAULT_BLOCK_ROWS, Float32, RowBlocks, block_bounds
 from take.selection.kmeans import weighted_centres
-from take.selection.rows import Indices, rows_at
+from take.selection.rows import Indices
 from take.transport.costs import squared_distances
 
 
@@ -18,7 +18,7 @@ def kmeans(material: Material, settings: BaselineSettings, seed: int) -> Trainin
     for label, budget in enumerate(material.budgets):
         if budget:
             members = material.members(label)
-            rows = rows_at(material.corpus.phi, members)
+            rows = material.vectors(members, settings.selection.memory_bytes)
             alike = np.full(len(members), 1 / len(members))
             centres, mass, _ = weighted_centres(
                 rows, alike, budget, settings.kmeans_iterations, seed, DEFAULT_BLOCK_ROWS

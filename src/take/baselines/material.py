@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from take.baselines.digests import digest_of, parts_of
+from take.blocks import ArrayBlocks, RowBlocks
 from take.corpus.spec import Task
 from take.errors import InputError
 from take.selection.problem import LabelledRows
-from take.selection.rows import Indices
+from take.selection.rows import Indices, rows_at
 
 if TYPE_CHECKING:
     from take.baselines.copies import EvaluationCopies
     from take.baselines.settings import BaselineSettings
 
 Float64 = NDArray[np.float64]
-Source = Literal["corpus", "pool", "made"]
+Source = Literal["corpus", "pool", "unfiltered", "made"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ class Material:
     unseen: Indices | None = None  # corpus rows that no candidate was learnt from: `exam` asks them
     evaluation: EvaluationCopies | None = None  # says what copies the split, and nothing else of it
     work: Path | None = None  # folder in which a long search may keep what it has so far
+    # What some methods ask for, and most do not. Called for each set: who gives them keeps them.
+    kernel_weights: Callable[[str], Float64] | None = None  # κ by another temporal kernel's name
+    unfiltered: Callable[[], LabelledRows] | None = None  # the pool before the label filter
+    distilled: TrainingSet | None = None  # what a run has distilled
 
     def __post_init__(self) -> None:
         if len(self.budgets) != len(self.class_names) or self.weights.shape != (len(self.corpus),):
@@ -68,9 +76,36 @@ class Material:
         """Whether rows are single texts or pairs."""
         return "single" if len(self.corpus.texts) == 1 else "pair"
 
+    @cached_property
+    def identity(self) -> str:
+        """SHA-256 of all that decides training sets but the settings, the seed and the callables.
+
+        These follow from what made the rest. Nor does `evaluation` count: it only refuses.
+        """
+        kept = ["none"] if self.distilled is None else [self.distilled.digest]
+        unseen = np.full(1, -1) if self.unseen is None else self.unseen
+        return digest_of(
+            [
+                [self.name, *self.class_names],
+                np.array(self.budgets),
+                self.weights,
+                unseen,
+                kept,
+                *parts_of(self.corpus),
+                *parts_of(self.pool),
+            ]
+        )
+
     def members(self, label: int) -> Indices:
         """The corpus rows of a class."""
         return np.flatnonzero(self.corpus.labels == label)
+
+    def vectors(self, members: Indices, memory_bytes: int) -> RowBlocks:
+        """φ of some corpus rows, in memory where that much allows it: a method reads them often."""
+        rows = rows_at(self.corpus.phi, members)
+        n_rows, n_features = rows.shape
+        fits = n_rows * n_features * np.dtype(np.float32).itemsize <= memory_bytes
+        return ArrayBlocks(rows.read(0, n_rows)) if fits else rows
 
 
 @dataclass(frozen=True)
@@ -85,6 +120,17 @@ class TrainingSet:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of texts, labels and weights, in order: equal for what teaches the same.
+
+        >>> rows = [["dull", "grand"]], np.array([0, 1])
+        >>> a, b = (TrainingSet(*rows, weights=np.full(2, w)) for w in (1.0, 2.0))
+        >>> a.digest == b.digest
+        False
+        """
+        return digest_of([*self.texts, self.labels, self.weights])
 
 
 class Method(Protocol):

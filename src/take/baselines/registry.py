@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from take.baselines.dilm import dilm
+from take.baselines.distilled import distilled
 from take.baselines.eda import eda
 from take.baselines.file import file
 from take.baselines.full import full
@@ -13,6 +16,7 @@ from take.baselines.material import Method
 from take.baselines.random import random, random_unstratified
 from take.baselines.selection import Selection
 from take.errors import InputError, closest
+from take.knowledge.settings import KernelName
 from take.selection.registry import SELECTORS
 
 METHODS: dict[str, Method] = {
@@ -26,8 +30,12 @@ METHODS: dict[str, Method] = {
     "kmeans_pool": Selection(selector="kmeans", tempering=0.0),
     "dilm": dilm,
     "file": file,
+    "distilled": distilled,
     "take": Selection(),
     "take_without_kappa": Selection(tempering=0.0),
+    "take_unfiltered": Selection(candidates="unfiltered"),
+    "take_real": Selection(candidates="corpus"),
+    **{f"take_kernel_{name}": Selection(kernel=name) for name in get_args(KernelName)},
     **{f"take_{name}": Selection(selector=name) for name in SELECTORS},
 }
 

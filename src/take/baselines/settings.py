@@ -25,7 +25,7 @@ class EdaSettings(BaseModel):
 
 
 class BaselineSettings(BaseModel):
-    """`params:evaluation.methods`.
+    """`params:evaluation.baselines`, and the benchmark's.
 
     >>> BaselineSettings().eda.times
     10

@@ -46,7 +46,11 @@ __all__ = [
 
 DEFAULTS: dict[str, LearnerSettings] = {
     "lr": LinearSettings(),
+    "lr_rows": LinearSettings(vocabulary="rows"),
+    "lr_phi": LinearSettings(features="phi"),
     "siamese_lr": LinearSettings(kind="siamese_lr"),
+    "siamese_lr_rows": LinearSettings(kind="siamese_lr", vocabulary="rows"),
+    "siamese_lr_phi": LinearSettings(kind="siamese_lr", features="phi"),
     "textcnn": NetworkSettings(),
     "textrnn": NetworkSettings(kind="textrnn"),
     "transformer": TransformerSettings(),

@@ -78,6 +78,9 @@ class TransformerSettings(_Frozen):
     """How token states become one vector; None: the last token's for causal models, else mean."""
     max_tokens: Annotated[int, Field(ge=8, le=8192)] = 256
     head_dropout: Share = 0.1
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of matrix products; weights and sums stay float32. bfloat16 halves the time where the
+    processor has it."""
     training: UpdateSettings = UpdateSettings(learning_rate=1e-4, warmup_share=0.5)
 
 

@@ -119,6 +119,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
         )
     pooling = settings.pooling or ("last" if pretrained.is_causal else "mean")
     extra = {} if not pretrained.is_causal else {"use_cache": False}
+    in_half = settings.precision == "bfloat16"
 
     class Classifier(nn.Module):
         def __init__(self) -> None:
@@ -136,7 +137,8 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             inputs = {"input_ids": _padded(ids), "attention_mask": inside.long(), **extra}
             if pretrained.reads_segments:
                 inputs["token_type_ids"] = _padded([tokens.segments[row] for row in rows])
-            states = self.transformer(**inputs).last_hidden_state
+            with torch.autocast("cpu", torch.bfloat16, enabled=in_half):
+                states = self.transformer(**inputs).last_hidden_state.float()
             if pooling == "last":
                 pooled = states[torch.arange(len(ids)), lengths - 1]
             else:

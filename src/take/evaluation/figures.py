@@ -1,0 +1,268 @@
+"""Pictures of the scores, as Plotly figures that explain themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from take.evaluation.names import (
+    FULL,
+    RANDOM,
+    is_variant,
+    ordered_corpora,
+    ordered_learners,
+    ordered_methods,
+)
+from take.evaluation.panels import headed, missing, side_by_side
+from take.evaluation.text import number
+
+# All of them can be seen on white and on black.
+_BLUE, _ORANGE, _GREY = "#3b7ec4", "#d98c3f", "#9a9a9a"
+_COLOURS = (
+    *("#4f9a6b", "#c2566a", "#8d70b8", "#a3804f", "#c774a8", "#6b8e9e", "#a3a13b"),
+    *("#d98c3f", "#5fa8a0"),
+)
+_ROW_HEIGHT = 26
+_MARGINS = {"difference": "margin", "low": "margin_low", "high": "margin_high"}
+
+
+def budget_figure(summary: pd.DataFrame) -> Any:
+    """The score against the number of rows, where a learner was taught at two budgets or more."""
+    from plotly.graph_objects import Scatter
+
+    scored = summary[summary["n_cells"] > 0].assign(budget_rows=_budget_rows(summary))
+    scored = scored[scored["budget_rows"].notna()]
+    panels = [
+        (corpus, learner)
+        for corpus in ordered_corpora(scored["corpus"])
+        for learner in ordered_learners(scored.loc[scored["corpus"] == corpus, "learner"])
+        if scored.loc[_are(scored, corpus, learner), "budget_rows"].nunique() > 1
+    ]
+    if not panels:
+        return missing("No curve: it takes two budgets or more of one corpus and learner")
+    figure = side_by_side([f"{corpus}, {learner}" for corpus, learner in panels], columns=3)
+    colours = _colours(scored)
+    shown = set()
+    for place, (corpus, learner) in enumerate(panels):
+        here = scored[_are(scored, corpus, learner)]
+        for method in ordered_methods(here["method"]):
+            mine = here[here["method"] == method].sort_values("budget_rows")
+            if len(mine) < 2:
+                continue  # a point is no curve; it is in the other figures
+            line = Scatter(
+                x=mine["budget_rows"],
+                y=100 * mine["mean"],
+                name=method,
+                legendgroup=method,
+                showlegend=method not in shown,
+                visible="legendonly" if is_variant(method) else True,
+                mode="lines" if method == FULL else "lines+markers",
+                line={"color": colours[method], "dash": "dash" if method == FULL else "solid"},
+                error_y=_errors(mine["standard_error"], colours[method]),
+                hovertemplate="%{x:,} rows: %{y:.1f} %",
+            )
+            figure.add_trace(line, place // 3 + 1, place % 3 + 1)
+            shown.add(method)
+    ticks = [k * 10**power for power in range(6) for k in (1, 2, 5)]
+    figure.update_xaxes(title_text="rows (logarithmic)", type="log", tickvals=ticks, ticktext=ticks)
+    figure.update_yaxes(title_text="%", title_standoff=2)
+    caption = (
+        "Mean score and standard error over training sets, by the rows that the budget allows "
+        "(eda adds altered copies to them). Dashed: all rows. The higher a line lies on the left, "
+        "the fewer rows it takes."
+    )
+    return headed(figure, "What more rows bring", caption)
+
+
+def margins_figure(table: pd.DataFrame) -> Any:
+    """By how much the compared method leads each other one; of a summary, or of comparisons."""
+    from plotly.graph_objects import Figure, Heatmap
+
+    margins = _margins(table)
+    if margins.empty:
+        return missing("No margins: neither take nor distilled was run beside another method")
+    compared = " and ".join(margins["compared"].unique())
+    methods = ordered_methods(margins["method"])[::-1]
+    columns = margins[["corpus", "budget", "learner"]].drop_duplicates()
+    places = [(str(c), str(b), str(learner)) for c, b, learner in columns.to_numpy().tolist()]
+    values: dict[tuple[str, ...], float] = {}
+    texts: dict[tuple[str, ...], str] = {}
+    for row in margins.to_dict("records"):
+        place = (row["method"], row["corpus"], row["budget"], row["learner"])
+        values[place] = 100 * float(row["margin"])
+        texts[place] = f"{values[place]:+.1f}" if _is_shown(row) else f"({values[place]:+.1f})"
+    reach = max(5.0, min(20.0, max(abs(value) for value in values.values())))
+    figure = Figure(
+        Heatmap(
+            x=list(range(len(places))),
+            y=methods,
+            z=[[values.get((name, *place)) for place in places] for name in methods],
+            text=[[texts.get((name, *place), "") for place in places] for name in methods],
+            texttemplate="%{text}",
+            customdata=[[", ".join(place) for place in places]] * len(methods),
+            hovertemplate="%{customdata}, %{y}: %{text} points<extra></extra>",
+            hoverongaps=False,
+            # Orange through near-white to blue: told apart without red and green.
+            colorscale=[[0, "#d98c3f"], [0.5, "#f2f2f2"], [1, "#5a97d6"]],
+            zmid=0,
+            zmin=-reach,
+            zmax=reach,
+            xgap=2,
+            ygap=2,
+            colorbar={"title": {"text": "points"}, "thickness": 14},
+        )
+    )
+    figure.update_layout(
+        template="plotly_white",
+        height=270 + _ROW_HEIGHT * len(methods),
+        margin={"l": 180, "b": 110},
+    )
+    figure.update_xaxes(
+        showgrid=False,
+        zeroline=False,
+        tickvals=list(range(len(places))),
+        ticktext=[learner for *_, learner in places],
+        tickangle=0 if len(places) <= 8 else -60,
+    )
+    figure.update_yaxes(showgrid=False)
+    _mark_blocks(figure, [f"{corpus}<br>{budget}" for corpus, budget, _ in places])
+    shown = sum(not text.startswith("(") for text in texts.values())
+    caption = (
+        f"Points by which {compared} scores above the method named on the left, on the same seeds: "
+        f"blue, {compared} is above; orange, below. In brackets: no difference is shown, as the "
+        f"95 % interval includes 0 or there is none. One is shown in {shown} of {len(texts)} cells."
+    )
+    return headed(figure, f"What {compared} gains over each method", caption)
+
+
+def scores_figure(summary: pd.DataFrame) -> Any:
+    """What each method reached with each learner; TAKE's variants are left to the margins."""
+    scored = summary[(summary["n_cells"] > 0) & ~summary["method"].map(is_variant)]
+    if scored.empty:
+        return missing("No scores: no cell was evaluated, or all failed")
+    blocks = [
+        group[group["budget"] == group["budget"].mode().iloc[0]]
+        for _, group in scored.groupby("corpus", sort=False)
+    ]
+    width = max(block["learner"].nunique() for block in blocks)
+    methods = ordered_methods(name for block in blocks for name in block["method"])[::-1]
+    panels: list[pd.DataFrame | None] = []
+    for block in blocks:
+        learners = ordered_learners(block["learner"])
+        panels += [block[block["learner"] == learner] for learner in learners]
+        panels += [None] * (width - len(learners))
+    figure = side_by_side(
+        [_panel_title(panel) for panel in panels],
+        columns=width,
+        height=90 + _ROW_HEIGHT * len(methods),
+        shared_y=True,
+    )
+    colours = _colours(scored)
+    for place, panel in enumerate(panels):
+        row, column = place // width + 1, place % width + 1
+        if panel is None:
+            figure.update_xaxes(visible=False, row=row, col=column)
+            figure.update_yaxes(visible=False, row=row, col=column)
+            continue
+        figure.add_trace(_dots(panel, colours), row, column)
+        ours = panel[panel["method"] == panel["compared"]]
+        if len(ours):
+            x = 100 * float(ours["mean"].iloc[0])
+            figure.add_vline(x=x, line_dash="dot", line_color=_BLUE, row=row, col=column)
+    ends = [-0.6, len(methods) - 0.4]
+    figure.update_yaxes(categoryorder="array", categoryarray=methods, range=ends)
+    figure.update_xaxes(title_text="%", title_standoff=2)
+    compared = " or ".join(scored["compared"].dropna().unique())
+    against = (
+        f" Dotted: {compared}. Open dots: not shown to differ from it at 95 %." if compared else ""
+    )
+    caption = (
+        f"Mean score and standard error; without bars, a single observation.{against} Of each "
+        "corpus, the budget with the most scores."
+    )
+    return headed(figure, "What learners reach with each training set", caption)
+
+
+def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
+    from plotly.graph_objects import Scatter
+
+    is_shown = panel["margin_verdict"].isin(["better", "worse"])
+    is_filled = is_shown | (panel["method"] == panel["compared"]) | panel["compared"].isna()
+    own = [colours[name] for name in panel["method"]]
+    return Scatter(
+        x=100 * panel["mean"],
+        y=panel["method"],
+        mode="markers",
+        marker={
+            "color": own,
+            "size": 9,
+            "symbol": ["circle" if filled else "circle-open" for filled in is_filled],
+            "line": {"width": 2, "color": own},
+        },
+        error_x=_errors(panel["standard_error"], _GREY),
+        showlegend=False,
+        hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
+    )
+
+
+def _panel_title(panel: pd.DataFrame | None) -> str:
+    if panel is None:
+        return ""
+    first = panel.iloc[0]
+    return f"{first['corpus']}, {first['budget']}<br>{first['learner']}"
+
+
+def _mark_blocks(figure: Any, names: Sequence[str]) -> None:
+    """The corpora above their columns, and lines between them."""
+    for name in dict.fromkeys(names):
+        first, count = names.index(name), names.count(name)
+        figure.add_annotation(
+            x=first + (count - 1) / 2,
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            text=name,
+            showarrow=False,
+            font={"size": 11},
+        )
+        if first:
+            figure.add_vline(x=first - 0.5, line_color=_GREY, line_width=1)
+
+
+def _margins(table: pd.DataFrame) -> pd.DataFrame:
+    if "margin" not in table:
+        table = table.rename(columns={"method": "compared"} | _MARGINS)
+        table = table.rename(columns={"other": "method"})
+    # Comparisons may be of two methods; the later, take, is the one to show.
+    places = table.groupby(["corpus", "budget", "learner"], sort=False)
+    is_chosen = table["compared"] == places["compared"].transform("last")
+    return table[table["margin"].notna() & is_chosen]
+
+
+def _is_shown(row: dict[Any, Any]) -> bool:
+    low, high = number(row["margin_low"]), number(row["margin_high"])
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def _budget_rows(summary: pd.DataFrame) -> pd.Series[float]:
+    """Rows that a budget stands for: what most methods are taught; not full data, not eda."""
+    small = summary[(summary["method"] != FULL) & (summary["n_cells"] > 0)]
+    usual = small.groupby(["corpus", "budget"])["rows"].median()
+    keys = zip(summary["corpus"], summary["budget"], strict=True)
+    return pd.Series([usual.get(key, float("nan")) for key in keys], summary.index, dtype=float)
+
+
+def _are(table: pd.DataFrame, corpus: str, learner: str) -> pd.Series[bool]:
+    return (table["corpus"] == corpus) & (table["learner"] == learner)
+
+
+def _colours(table: pd.DataFrame) -> dict[str, str]:
+    known = {FULL: _GREY, RANDOM: _ORANGE} | dict.fromkeys(table["compared"].dropna(), _BLUE)
+    others = [name for name in ordered_methods(table["method"]) if name not in known]
+    return {name: _COLOURS[n % len(_COLOURS)] for n, name in enumerate(others)} | known
+
+
+def _errors(values: pd.Series[float], colour: str) -> dict[str, Any]:
+    return {"array": (100 * values).tolist(), "color": colour, "thickness": 1.5, "width": 4}

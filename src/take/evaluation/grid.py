@@ -1,0 +1,308 @@
+"""Every cell of a grid: made once, kept by fingerprint, and no failure stops the others.
+
+A cell's fingerprint is of all that decides its scores: the taught rows, the learner with its
+weights and seed, the number of updates, the evaluation rows asked, and the code of learners and
+metrics. The evaluation split is sealed (`split.py`): rows are made and learners taught without it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from take.artifacts.digests import code_digests, value_digest
+from take.baselines.errors import NotApplicableError
+from take.baselines.material import Material
+from take.baselines.registry import method
+from take.baselines.settings import BaselineSettings
+from take.evaluation.cells import CellResult
+from take.evaluation.cost import costing
+from take.evaluation.progress import Progress, readable_time
+from take.evaluation.settings import GridSettings, LearnerChoices, Names
+from take.evaluation.split import SealedSplit
+from take.evaluation.store import CellStore, MadeSet
+from take.learners import Learner, Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
+from take.learners.settings import LinearSettings
+
+_logger = logging.getLogger(__name__)
+
+GIVEN = frozenset({"file", "distilled"})
+"""Methods whose rows a user hands in: what is wrong with them is refused, not recorded."""
+_SEEDS_A_SET = 1000  # training j on set i has the seed 1000 i + j: no training is done twice
+_KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One corpus at one budget: what training sets are made of, and what learners are asked."""
+
+    corpus: str
+    budget: str
+    material: Material
+    split: SealedSplit
+    shared: Shared
+    methods: Names
+    learners: Names
+
+
+class Planned(NamedTuple):
+    """A cell to be computed."""
+
+    learner: str
+    method: str
+    set_seed: int
+    training_seed: int
+
+
+def shared_for(material: Material, shared: Shared) -> Shared:
+    """What the cells of a corpus share: its vocabulary, and the weights that all corpora share."""
+    counts = WordCounts()
+    vocabulary = Vocabulary(counts, Texts.of(*material.corpus.texts))
+    return replace(shared, counts=counts, corpus=vocabulary)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is run on each bench, and where it is kept."""
+
+    settings: GridSettings
+    choices: LearnerChoices
+    store: CellStore
+    code_version: str = ""
+    stored: bool = False  # only what is in the store: nothing is computed
+
+    def run(self, benches: Sequence[Bench]) -> list[CellResult]:
+        """All cells in order; those computed before come out of the store."""
+        self._refuse_bad_rows(benches)
+        plans = [list(self.plan(bench)) for bench in benches]
+        progress = Progress(
+            [cell.learner for plan in plans for cell in plan],
+            [name for plan in plans for name, _ in {(c.method, c.set_seed) for c in plan}],
+        )
+        found: list[CellResult] = []
+        with _hushed("take.encoder.encode"):  # a line for every set of forty rows
+            for bench, plan in zip(benches, plans, strict=True):
+                found += _Run(self, bench, progress).cells(plan)
+        failed = sum(cell.error is not None for cell in found)
+        if failed:
+            _logger.warning("%s of %s cells failed: see `error`.", failed, len(found))
+        return found
+
+    def plan(self, bench: Bench) -> Iterator[Planned]:
+        """The cells of a bench: learner by learner, so that what is done first is complete."""
+        names = self.choices.suited(bench.learners, pairs=bench.material.task == "pair")
+        for learner in names:
+            drawn = not isinstance(self.choices.of(learner), LinearSettings)
+            trainings = self.settings.trainings if drawn else 1
+            for name in self.settings.taught_by(learner, bench.methods):
+                sets = self.settings.full_sets if name == "full" else self.settings.sets
+                for set_seed in range(sets):
+                    for training in range(trainings):
+                        yield Planned(learner, name, set_seed, training)
+
+    def _refuse_bad_rows(self, benches: Sequence[Bench]) -> None:
+        for bench in benches:
+            for name in sorted(GIVEN & set(bench.methods)):
+                method(name)(bench.material, self.settings.baselines, 0)
+            for name in bench.learners:
+                self.choices.of(name)
+
+
+class _NotStoredError(LookupError):
+    """Nothing is to be computed, and this has not been."""
+
+
+class _Run:
+    """The cells of one bench."""
+
+    def __init__(self, grid: Grid, bench: Bench, progress: Progress) -> None:
+        self._grid, self._bench, self._progress = grid, bench, progress
+        self._sets: dict[tuple[str, int], tuple[MadeSet, Taught] | Exception] = {}
+        self._learners: dict[str, Learner | Exception] = {}
+        self._code = value_digest(
+            {**code_digests("take.learners"), **code_digests("take.evaluation.metrics")}
+        )
+
+    def cells(self, plan: Sequence[Planned]) -> list[CellResult]:
+        """Each cell of the plan, but those of methods that do not apply to this corpus."""
+        found = (self._cell(planned) for planned in plan)
+        return [cell for cell in found if cell is not None]
+
+    def _cell(self, planned: Planned) -> CellResult | None:
+        empty = CellResult(
+            corpus=self._bench.corpus,
+            budget=self._bench.budget,
+            method=planned.method,
+            learner=planned.learner,
+            set_seed=planned.set_seed,
+            training_seed=planned.training_seed,
+            code_version=self._grid.code_version,
+        )
+        seconds = None
+        try:
+            made, taught = self._training_set(planned.method, planned.set_seed)
+            cell, is_new = self._computed(empty, planned, made, taught)
+            seconds = cell.seconds if is_new else None
+        except (NotApplicableError, _NotStoredError) as reason:
+            _logger.debug("%s", reason)
+            return None
+        except Exception as error:  # recorded, and the other cells go on
+            _logger.warning("%s failed: %s", _named(empty), error)
+            return empty.model_copy(update={"error": f"{type(error).__name__}: {error}"})
+        else:
+            return cell
+        finally:
+            self._progress.done(planned.learner, seconds, _named(empty))
+
+    def _computed(
+        self, empty: CellResult, planned: Planned, made: MadeSet, taught: Taught
+    ) -> tuple[CellResult, bool]:
+        """The cell, and whether it had to be computed."""
+        learner = self._learner(planned.learner)
+        settings = self._grid.choices.of(planned.learner)
+        updates, seed = None, 0
+        if not isinstance(settings, LinearSettings):
+            is_full = planned.method == "full"
+            updates = self._grid.settings.full_updates if is_full else settings.training.updates
+            seed = planned.set_seed * _SEEDS_A_SET + planned.training_seed
+        most = self._grid.choices.asked_rows.get(planned.learner)
+        fingerprint = value_digest(
+            {
+                "learner": learner.identity,
+                "seed": seed,
+                "updates": updates,
+                "rows": made.rows.digest,
+                "split": self._bench.split.identity,
+                "asked": self._bench.split.asked_rows(most),
+                "code": self._code,
+            }
+        )
+        known = {
+            "rows": len(taught),
+            "missing_classes": len(taught.missing_classes),
+            "set_digest": made.rows.digest,
+            "asked_rows": self._bench.split.asked_rows(most),
+            "updates": updates,
+            "learner_title": learner.title,
+            "set_seconds": round(made.seconds, 3),
+            "fingerprint": fingerprint,
+        }
+        stored = self._grid.store.cell(fingerprint)
+        if stored is not None:
+            mine = {name: getattr(empty, name) for name in _KEY}
+            return stored.model_copy(update=known | mine), False
+        if self._grid.stored:
+            raise _NotStoredError(fingerprint)
+        with costing() as teaching:
+            model = learner.teach(taught, seed, updates)
+        with costing() as asking:
+            marks = self._bench.split.ask(model, most)
+        cell = empty.model_copy(
+            update=known
+            | {
+                "accuracy": marks.scores.accuracy,
+                "macro_f1": marks.scores.macro_f1,
+                "accuracy_f1": marks.scores.accuracy_f1,
+                "teach_seconds": round(teaching.seconds, 3),
+                "ask_seconds": round(asking.seconds, 3),
+                "peak_megabytes": round(max(teaching.peak_megabytes, asking.peak_megabytes), 1),
+            }
+        )
+        self._grid.store.keep_cell(cell, marks.predicted)
+        return cell, True
+
+    def _learner(self, name: str) -> Learner:
+        """The learner of that name; one that cannot be made fails once for all its cells."""
+        if name not in self._learners:
+            try:
+                settings = self._grid.choices.of(name)
+                self._learners[name] = make_learner(settings, self._bench.shared)
+            except Exception as error:  # raised again for every cell
+                self._learners[name] = error
+        found = self._learners[name]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _training_set(self, name: str, seed: int) -> tuple[MadeSet, Taught]:
+        """The rows of a method; one that cannot make them fails once for all its cells."""
+        if (name, seed) not in self._sets:
+            seconds = None
+            try:
+                made, is_new = self._made(name, seed)
+                seconds = made.seconds if is_new else None
+                self._sets[name, seed] = made, self._taught(made)
+            except Exception as error:  # raised again for every cell
+                self._sets[name, seed] = error
+            self._progress.made(name, seconds)
+        found = self._sets[name, seed]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _made(self, name: str, seed: int) -> tuple[MadeSet, bool]:
+        """The set, and whether it had to be made."""
+        material, settings = self._bench.material, self._grid.settings.baselines
+        if name in GIVEN or name == "full":  # quicker made than read
+            return _make(name, material, settings, seed), True
+        fingerprint = value_digest(
+            {
+                "method": name,
+                "seed": seed,
+                "settings": settings,
+                "material": material.identity,
+                "code": code_digests(_module_of(name)),
+            }
+        )
+        stored = self._grid.store.training_set(fingerprint)
+        if stored is not None:
+            return stored, False
+        if self._grid.stored:
+            raise _NotStoredError(fingerprint)
+        made = _make(name, material, settings, seed)
+        self._grid.store.keep_training_set(fingerprint, made)
+        if made.seconds > 5:
+            _logger.info("Rows by '%s', seed %s: %s.", name, seed, readable_time(made.seconds))
+        return made, True
+
+    def _taught(self, made: MadeSet) -> Taught:
+        weights = made.rows.weights
+        return Taught(
+            Texts.of(*made.rows.texts),
+            made.rows.labels,
+            len(self._bench.material.class_names),
+            None if np.all(weights == 1) else weights,
+        )
+
+
+@contextmanager
+def _hushed(name: str) -> Iterator[None]:
+    """A logger that says no more than warnings for a while."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _make(name: str, material: Material, settings: BaselineSettings, seed: int) -> MadeSet:
+    with costing() as cost:
+        rows = method(name)(material, settings, seed)
+    return MadeSet(rows, cost.seconds)
+
+
+def _module_of(name: str) -> str:
+    """Where a method is written: as a function, or as an object of a class."""
+    found = method(name)
+    return getattr(found, "__module__", None) or type(found).__module__
+
+
+def _named(cell: CellResult) -> str:
+    return f"{cell.corpus} {cell.budget}, {cell.learner} taught by '{cell.method}'"

@@ -1,0 +1,152 @@
+"""What a run has made of a corpus, as methods and learners want it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.baselines.copies import EvaluationCopies
+from take.baselines.material import Material, TrainingSet
+from take.corpus.budget import Budget
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
+from take.encoder.embeddings import Embeddings
+from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
+from take.errors import InputError
+from take.evaluation.split import SealedSplit
+from take.generator.pool import pool_rows
+from take.generator.screening.reasons import Reason
+from take.knowledge.errors import ScoringWarning
+from take.knowledge.evidence import Evidence
+from take.knowledge.influence import InfluenceMatrix
+from take.knowledge.report import StudyReport
+from take.knowledge.scorers import score_evidence
+from take.knowledge.settings import ScoringSettings
+from take.knowledge.trajectory import ProbeTrajectory
+from take.learners.base import Texts
+from take.selection.geometry import Probe, Seen, joined_features
+from take.selection.problem import LabelledRows
+from take.selection.settings import SelectionSettings
+from take.selection.tables import unseen_rows
+
+Float64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PreparedCorpus:
+    """A corpus with its weights, its pool, and what they were made of."""
+
+    name: str
+    corpus: pd.DataFrame
+    evaluation_split: pd.DataFrame
+    embeddings: Embeddings
+    weights: pd.DataFrame
+    trajectory: ProbeTrajectory
+    influence: InfluenceMatrix
+    study: StudyReport
+    samples: pd.DataFrame
+    pool: pd.DataFrame
+    pool_embeddings: Embeddings
+    generator_rows: pd.DataFrame
+    distilled: pd.DataFrame | None = None
+
+    def split(self) -> SealedSplit:
+        """The evaluation split, sealed."""
+        names = class_names(self.corpus)
+        found = class_names(self.evaluation_split)
+        if not set(found) <= set(names):
+            raise InputError(
+                f"the evaluation split has the labels {found}",
+                where=f"corpus {self.name}",
+                allowed=", ".join(map(repr, names)),
+                remedy="ingest the corpus again",
+            )
+        texts = Texts.of(*text_columns(self.evaluation_split))
+        return SealedSplit(texts, class_ids(self.evaluation_split), len(names))
+
+    def material(
+        self,
+        budget: str,
+        encoder: Encoder,
+        scoring: ScoringSettings,
+        selection: SelectionSettings,
+        work: Path | None = None,
+    ) -> Material:
+        """What methods make training sets of, at a budget."""
+        corpus, pool = self._joined(self.pool, self.pool_embeddings, selection)
+        names = tuple(class_names(self.corpus))
+        return Material(
+            name=self.name,
+            corpus=corpus,
+            weights=self.weights["weight"].to_numpy(),
+            class_names=names,
+            budgets=Budget.parse(budget).split(class_sizes(self.corpus)),
+            pool=pool,
+            unseen=unseen_rows(self.corpus, self.generator_rows, selection.exam.exam_rows),
+            evaluation=EvaluationCopies(self.evaluation_split),
+            work=work,
+            kernel_weights=cache(lambda kernel: self._kernel_weights(kernel, scoring)),
+            unfiltered=cache(lambda: self._unfiltered(encoder, selection)),
+            distilled=self._distilled(),
+        )
+
+    def _joined(
+        self, pool: pd.DataFrame, pool_embeddings: Embeddings, selection: SelectionSettings
+    ) -> tuple[LabelledRows, LabelledRows]:
+        probe = Probe(self.trajectory.weights[-1], self.trajectory.biases[-1])
+        texts, pool_texts = self._texts, text_columns(pool)
+        features, pool_features = joined_features(
+            Seen(self.embeddings, texts),
+            Seen(pool_embeddings, pool_texts),
+            probe,
+            selection.geometry,
+            selection.seed,
+        )
+        return (
+            LabelledRows(features, self.embeddings, texts, class_ids(self.corpus)),
+            LabelledRows(pool_features, pool_embeddings, pool_texts, class_ids(pool)),
+        )
+
+    @cached_property
+    def _texts(self) -> list[list[str]]:
+        return text_columns(self.corpus)
+
+    def _kernel_weights(self, kernel: str, scoring: ScoringSettings) -> Float64:
+        """κ by another temporal kernel, all else as it was scored."""
+        settings = ScoringSettings.model_validate(
+            {**scoring.model_dump(), "kernel": kernel, "scorer": "trajectory"}
+        )
+        evidence = Evidence(
+            self.embeddings,
+            class_ids(self.corpus),
+            settings,
+            trajectory=self.trajectory,
+            influence=self.influence.values,
+            decay=self.study.decay,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScoringWarning)  # said when the corpus was scored
+            return score_evidence(evidence, settings.scorer).weights
+
+    def _unfiltered(self, encoder: Encoder, selection: SelectionSettings) -> LabelledRows:
+        """The pool with the rows back in that contradict their labels."""
+        kept = self.samples["reason"].isin(["", Reason.LABEL_CONTRADICTED.value])
+        judged = self.samples[kept].assign(reason="")
+        columns = TEXT_COLUMNS[task_of(self.corpus)]
+        pool = pool_rows(judged, class_names(self.corpus), columns)
+        embedded = embed_corpus(text_columns(pool), encoder, EmbeddingSettings())
+        return self._joined(pool, embedded.embeddings, selection)[1]
+
+    def _distilled(self) -> TrainingSet | None:
+        if self.distilled is None:
+            return None
+        weights = self.distilled["weight"].to_numpy(dtype=np.float64)
+        return TrainingSet(
+            text_columns(self.distilled), class_ids(self.distilled), weights / weights.mean()
+        )

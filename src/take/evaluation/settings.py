@@ -1,0 +1,210 @@
+"""What is evaluated: methods, learners, seeds; validated before anything is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    computed_field,
+    model_validator,
+)
+
+from take.artifacts.digests import file_digest
+from take.baselines.registry import METHODS, method
+from take.baselines.settings import BaselineSettings
+from take.corpus.budget import Budget
+from take.errors import InputError, closest
+from take.evaluation.cells import Metric
+from take.learners import DEFAULTS
+from take.learners.settings import LearnerSettings, LinearSettings, NetworkSettings
+
+Names = tuple[str, ...]
+
+
+def _words(given: Any) -> Any:
+    """A command line has room for words, not for lists."""
+    return tuple(given.split()) if isinstance(given, str) else given
+
+
+def _known_methods(names: Names) -> Names:
+    for name in names:
+        method(name)
+    return names
+
+
+def _written(given: Any) -> Any:
+    """A number of rows is a budget too, and YAML reads it as one."""
+    given = _words(given)
+    return tuple(map(str, given)) if isinstance(given, (list, tuple)) else given
+
+
+def _budgets(written: Names) -> Names:
+    for budget in written:
+        Budget.parse(budget)
+    return written
+
+
+Words = Annotated[Names, BeforeValidator(_words)]
+Methods = Annotated[Words, AfterValidator(_known_methods)]
+Budgets = Annotated[
+    Names, Field(min_length=1), BeforeValidator(_written), AfterValidator(_budgets)
+]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LearnerChoices(_Frozen):
+    """`params:learners`: the learners by name, and how many evaluation rows each is asked.
+
+    >>> LearnerChoices(word_vectors="glove.6B.100d.txt").of("textcnn").words.source
+    'glove.6B.100d.txt'
+    >>> LearnerChoices().of("textcn")
+    Traceback (most recent call last):
+    take.errors.InputError: learners: no learner is called 'textcn'. ... did you mean 'textcnn'?
+    """
+
+    word_vectors: str = Field(
+        default="tokens", description="of textcnn and textrnn, where their settings name no other"
+    )
+    asked_rows: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default={}, description="at most so many evaluation rows, by learner; the rest: all"
+    )
+    settings: dict[str, LearnerSettings] = Field(
+        default={}, description="learners of your own, or other settings for known ones, by name"
+    )
+
+    @model_validator(mode="after")
+    def _known(self) -> LearnerChoices:
+        for name in self.asked_rows:
+            self.of(name)
+        return self
+
+    def of(self, name: str) -> LearnerSettings:
+        """The settings of a learner."""
+        known = DEFAULTS | self.settings
+        if name not in known:
+            raise InputError(
+                f"no learner is called {name!r}", where="learners", remedy=closest(name, known)
+            )
+        found = known[name]
+        if isinstance(found, NetworkSettings) and "words" not in found.model_fields_set:
+            words = found.words.model_copy(update={"source": self.word_vectors})
+            return found.model_copy(update={"words": words})
+        return found
+
+    def suited(self, names: Names, *, pairs: bool) -> Names:
+        """Those of the learners that can read the corpus: logistic regression comes in two."""
+        unsuited = "lr" if pairs else "siamese_lr"
+        return tuple(
+            name
+            for name in names
+            if not (isinstance(self.of(name), LinearSettings) and self.of(name).kind == unsuited)
+        )
+
+
+class GridSettings(_Frozen):
+    """Which methods and learners, and how often each."""
+
+    methods: Methods
+    learners: Words
+    sets: int = Field(default=5, ge=1, le=100, description="training sets, each with its own seed")
+    trainings: int = Field(default=1, ge=1, le=100, description="trainings on each set")
+    full_updates: int = Field(
+        default=1000, ge=1, description="updates on the full corpus; other methods: the learner's"
+    )
+    full_sets: int = Field(default=1, ge=1, le=100, description="trainings on the full corpus")
+    methods_by_learner: dict[str, Methods] = Field(
+        default={}, description="for learners that are too slow to be taught by every method"
+    )
+    metrics: dict[str, Metric] = Field(
+        default={}, description="what counts on a corpus, where it is not accuracy"
+    )
+    baselines: BaselineSettings = BaselineSettings()
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def file_digests(self) -> tuple[str, ...]:
+        """Of the user's own rows, seed by seed: settings are other ones when the rows are."""
+        written = self.baselines.file or ""
+        paths = {Path(written.replace("{seed}", str(seed))): None for seed in range(self.sets)}
+        return tuple(file_digest(path) if path.is_file() else "" for path in paths if written)
+
+    def taught_by(self, learner: str, methods: Names) -> Names:
+        """Those of the methods that a learner is taught by."""
+        chosen = self.methods_by_learner.get(learner, methods)
+        return tuple(name for name in methods if name in chosen)
+
+
+class EvaluationSettings(GridSettings):
+    """`params:evaluation`: one corpus, one distilled set.
+
+    >>> EvaluationSettings(methods="distilled random", learners="lr").methods
+    ('distilled', 'random')
+    """
+
+    corpus: str = Field(default="", description="its name; `--params=corpus=…` sets it")
+    methods: Methods = ("distilled", "random", "kmeans", "full")
+    learners: Words = ("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "textcnn")
+
+
+class QuickSettings(_Frozen):
+    """What a quick benchmark leaves: enough to see whether anything is broken or much better."""
+
+    methods: Methods = ("full", "random", "kmeans", "eda", "take")
+    learners: Words = ("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "textcnn")
+    sets: int = Field(default=2, ge=1, le=100)
+
+
+class BenchmarkSettings(GridSettings):
+    """`params:benchmark`: corpora × budgets × methods × learners × seeds.
+
+    >>> BenchmarkSettings(corpora="sst2 mnli", quick=True).grid.sets
+    2
+    """
+
+    corpora: Words = Field(default=(), description="none: all that have a pool")
+    budgets: dict[str, Budgets] = Field(
+        default={}, description="by corpus; 20/class where nothing is said"
+    )
+    curve_methods: Methods = Field(
+        default=("random", "kmeans", "take"), description="at the budgets after the first"
+    )
+    curve_learners: Words = Field(
+        default=("lr", "siamese_lr", "lr_phi", "siamese_lr_phi"),
+        description="at the budgets after the first",
+    )
+    notes: dict[str, str] = Field(
+        default={}, description="what the page of results should say of a corpus"
+    )
+    stored: bool = Field(default=False, description="show what is there; compute no cell")
+    quick: bool = False
+    quickly: QuickSettings = QuickSettings()
+    methods: Methods = tuple(
+        name for name in METHODS if name not in {"file", "distilled", "dilm", "take_exam"}
+    )
+    learners: Words = (
+        *("lr", "lr_rows", "lr_phi"),
+        *("siamese_lr", "siamese_lr_rows", "siamese_lr_phi"),
+        *("textcnn", "textrnn", "transformer"),
+    )
+
+    @property
+    def grid(self) -> GridSettings:
+        """The whole grid, or the quick one."""
+        chosen = {name: getattr(self, name) for name in GridSettings.model_fields}
+        if self.quick:
+            chosen |= self.quickly.model_dump()
+        return GridSettings.model_validate(chosen)
+
+    def budgets_of(self, corpus: str) -> tuple[str, ...]:
+        """The first is that of the whole grid, the others those of the curve."""
+        budgets = self.budgets.get(corpus, ("20/class",))
+        return budgets[:1] if self.quick else budgets

@@ -1,0 +1,106 @@
+"""What has been computed so far, by fingerprint: training sets, and cells with their predictions.
+
+A cell is written when it is done, whole or not at all; a killed grid goes on where it stopped. A
+file that cannot be read is computed anew.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from take.artifacts.atomic import atomic_path, write_text_atomically
+from take.baselines.material import TrainingSet
+from take.evaluation.cells import CellResult
+from take.learners.base import Labels
+
+_logger = logging.getLogger(__name__)
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class MadeSet:
+    """A training set and what it took to make it."""
+
+    rows: TrainingSet
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CellStore:
+    """A folder of cells and training sets."""
+
+    folder: Path
+
+    def cell(self, fingerprint: str) -> CellResult | None:
+        """A cell that was computed before."""
+        return _read(self._cell(fingerprint), CellResult.model_validate_json)
+
+    def keep_cell(self, cell: CellResult, predicted: Labels) -> None:
+        """Write a cell; its predictions first, so that a cell never stands without them."""
+        path = self._cell(cell.fingerprint)
+        with atomic_path(path.with_suffix(".npy")) as temporary, temporary.open("wb") as stream:
+            np.save(stream, predicted.astype(np.int16))
+        write_text_atomically(path, cell.model_dump_json(indent=1))
+
+    def predictions(self, fingerprint: str) -> Labels:
+        """What the learner of a stored cell answered to each row that it was asked."""
+        found: Labels = np.load(self._cell(fingerprint).with_suffix(".npy")).astype(np.int64)
+        return found
+
+    def training_set(self, fingerprint: str) -> MadeSet | None:
+        """A set that was made before."""
+        return _read(self._set(fingerprint), _made_set)
+
+    def keep_training_set(self, fingerprint: str, made: MadeSet) -> None:
+        """Write a set."""
+        rows = made.rows
+        content = {
+            "texts": rows.texts,
+            "labels": rows.labels.tolist(),
+            "weights": rows.weights.tolist(),
+            "source": rows.source,
+            "rows": None if rows.rows is None else rows.rows.tolist(),
+            "seconds": made.seconds,
+            "digest": rows.digest,
+        }
+        write_text_atomically(self._set(fingerprint), json.dumps(content, ensure_ascii=False))
+
+    def _cell(self, fingerprint: str) -> Path:
+        return self.folder / "cells" / f"{fingerprint}.json"
+
+    def _set(self, fingerprint: str) -> Path:
+        return self.folder / "sets" / f"{fingerprint}.json"
+
+
+def _made_set(content: str) -> MadeSet:
+    """A set as it was written; one that says something else now is no set."""
+    found = json.loads(content)
+    rows = found["rows"]
+    made = TrainingSet(
+        texts=found["texts"],
+        labels=np.array(found["labels"], dtype=np.int64),
+        weights=np.array(found["weights"], dtype=np.float64),
+        source=found["source"],
+        rows=None if rows is None else np.array(rows, dtype=np.int64),
+    )
+    if found.get("digest", made.digest) != made.digest:  # sets made before digests have none
+        raise ValueError("other rows than were written")
+    return MadeSet(made, found["seconds"])
+
+
+def _read(path: Path, parse: Callable[[str], Kept]) -> Kept | None:
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (ValueError, LookupError, TypeError):
+        _logger.warning("%s cannot be read: computed anew.", path.name)
+        return None

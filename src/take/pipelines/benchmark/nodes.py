@@ -1,0 +1,117 @@
+"""Nodes of `benchmark`."""
+
+from __future__ import annotations
+
+import logging
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from take.datasets.prepared_corpora import PreparedCorpora
+from take.encoder.encode import Encoder
+from take.evaluation.beside import Departures
+from take.evaluation.cells import CellResult, cells_table
+from take.evaluation.figures import budget_figure, margins_figure, scores_figure
+from take.evaluation.grid import Bench, Grid, shared_for
+from take.evaluation.page import Provenance, results_page
+from take.evaluation.published import Published
+from take.evaluation.report import EvaluationReport
+from take.evaluation.settings import BenchmarkSettings, LearnerChoices
+from take.evaluation.store import CellStore
+from take.evaluation.summary import comparisons_table, summary_table
+from take.evaluation.text import readable_table
+from take.knowledge.settings import ScoringSettings
+from take.learners import SentenceVectors, Shared
+from take.selection.settings import SelectionSettings
+from take.version import code_version
+
+_logger = logging.getLogger(__name__)
+
+
+class Benchmarked(NamedTuple):
+    """The outputs of `summarise_benchmark`."""
+
+    summary: pd.DataFrame
+    """One row per corpus, budget, learner and method."""
+    comparisons: pd.DataFrame
+    """`take` against every other method."""
+    report: EvaluationReport
+    table: str
+    """For people at a terminal."""
+    page: str
+    """docs/results.md."""
+    scores_plot: Any
+    margins_plot: Any
+    budget_plot: Any
+
+
+def benchmark_cells(
+    corpora: PreparedCorpora,
+    encoder: Encoder,
+    folder: Path,
+    scoring: ScoringSettings,
+    selection: SelectionSettings,
+    choices: LearnerChoices,
+    settings: BenchmarkSettings,
+) -> pd.DataFrame:
+    """Every cell of the grid, corpus by corpus: what was computed before is not computed again."""
+    names = settings.corpora or tuple(corpora)
+    missing = [name for name in names if name not in corpora]
+    if missing or not names:
+        corpora.refuse(missing[0] if missing else "rotten_tomatoes")
+    baselines = settings.baselines.model_copy(update={"selection": selection})
+    grid = Grid(
+        settings.grid.model_copy(update={"baselines": baselines}),
+        choices,
+        CellStore(folder),
+        code_version(),
+        settings.stored,
+    )
+    shared = Shared(phi=SentenceVectors(encoder), word_vectors=folder / "word_vectors")
+    cells: list[CellResult] = []
+    for name in names:
+        prepared = corpora[name]
+        _logger.info("Corpus %s: %s rows.", name, f"{len(prepared.corpus):,}")
+        searches = folder / "searches"
+        material = prepared.material("1/class", encoder, scoring, selection, searches)
+        of_corpus, split = shared_for(material, shared), prepared.split()
+        benches = [
+            Bench(
+                name,
+                budget,
+                prepared.material(budget, encoder, scoring, selection, searches),
+                split,
+                of_corpus,
+                grid.settings.methods if rank == 0 else settings.curve_methods,
+                grid.settings.learners if rank == 0 else settings.curve_learners,
+            )
+            for rank, budget in enumerate(settings.budgets_of(name))
+        ]
+        cells += grid.run(benches)
+    return cells_table(cells)
+
+
+def benchmarked(
+    cells: pd.DataFrame, published: Published, settings: BenchmarkSettings
+) -> Benchmarked:
+    """What the cells say, beside what others published."""
+    summary = summary_table(cells, settings.metrics)
+    comparisons = comparisons_table(cells, settings.metrics)
+    return Benchmarked(
+        summary,
+        comparisons,
+        EvaluationReport.of(cells, summary),
+        readable_table(summary),
+        results_page(
+            cells,
+            published,
+            settings.metrics,
+            Provenance(["kedro run --pipeline=benchmark"], date.today().isoformat()),
+            Departures(notes=settings.notes),
+        ),
+        scores_figure(summary),
+        margins_figure(comparisons),
+        budget_figure(summary),
+    )
