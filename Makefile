@@ -13,7 +13,7 @@ PARAMS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TOKENIZERS_PARALLELISM ?= true
 
-.PHONY: help distill test lint format types bench viz mlflow verify lock clean
+.PHONY: help distill evaluate results test lint format types bench viz mlflow verify lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -36,6 +36,12 @@ help:  ## Show this list
 
 distill: .venv/installed  ## Distil the built-in corpus (PARAMS=corpus=...,budget=... for another)
 	$(BIN)/kedro run --pipeline=distill $(if $(PARAMS),--params=$(PARAMS))
+
+evaluate: .venv/installed  ## Teach learners with the distilled rows and with others' (after distill)
+	$(BIN)/kedro run --pipeline=evaluation $(if $(PARAMS),--params=$(PARAMS))
+
+results: .venv/installed  ## Write docs/results.md anew from its cells (CELLS=... from others)
+	$(BIN)/python benchmarks/results.py $(CELLS)
 
 test: lint types  ## Lint, types and the whole test suite
 	$(BIN)/python -m pytest

@@ -13,16 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-
 from take.artifacts.digests import code_digests, value_digest
 from take.baselines.errors import NotApplicableError
 from take.baselines.material import Material
 from take.baselines.registry import method
-from take.baselines.settings import BaselineSettings
+from take.errors import InputError
 from take.evaluation.cells import CellResult
 from take.evaluation.cost import costing
 from take.evaluation.progress import Progress, readable_time
+from take.evaluation.sets import Sets, given_sets, make_set, taught_rows
 from take.evaluation.settings import GridSettings, LearnerChoices, Names
 from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore, MadeSet
@@ -31,8 +30,6 @@ from take.learners.settings import LinearSettings
 
 _logger = logging.getLogger(__name__)
 
-GIVEN = frozenset({"file", "distilled"})
-"""Methods whose rows a user hands in: what is wrong with them is refused, not recorded."""
 _SEEDS_A_SET = 1000  # training j on set i has the seed 1000 i + j: no training is done twice
 _KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed")
 
@@ -78,16 +75,21 @@ class Grid:
 
     def run(self, benches: Sequence[Bench]) -> list[CellResult]:
         """All cells in order; those computed before come out of the store."""
-        self._refuse_bad_rows(benches)
+        self._refuse_unknown_learners(benches)
+        given = [self._given(bench) for bench in benches]
         plans = [list(self.plan(bench)) for bench in benches]
         progress = Progress(
             [cell.learner for plan in plans for cell in plan],
-            [name for plan in plans for name, _ in {(c.method, c.set_seed) for c in plan}],
+            [
+                name
+                for plan, sets in zip(plans, given, strict=True)
+                for name, _ in {(cell.method, cell.set_seed) for cell in plan} - sets.keys()
+            ],
         )
         found: list[CellResult] = []
         with _hushed("take.encoder.encode"):  # a line for every set of forty rows
-            for bench, plan in zip(benches, plans, strict=True):
-                found += _Run(self, bench, progress).cells(plan)
+            for bench, plan, sets in zip(benches, plans, given, strict=True):
+                found += _Run(self, bench, progress, sets).cells(plan)
         failed = sum(cell.error is not None for cell in found)
         if failed:
             _logger.warning("%s of %s cells failed: see `error`.", failed, len(found))
@@ -105,12 +107,14 @@ class Grid:
                     for training in range(trainings):
                         yield Planned(learner, name, set_seed, training)
 
-    def _refuse_bad_rows(self, benches: Sequence[Bench]) -> None:
-        for bench in benches:
-            for name in sorted(GIVEN & set(bench.methods)):
-                method(name)(bench.material, self.settings.baselines, 0)
-            for name in bench.learners:
-                self.choices.of(name)
+    def _refuse_unknown_learners(self, benches: Sequence[Bench]) -> None:
+        for name in (*self.settings.methods_by_learner, *(n for b in benches for n in b.learners)):
+            self.choices.of(name)
+
+    def _given(self, bench: Bench) -> Sets:
+        """Rows that a user hands in are refused here, before anything is computed."""
+        settings = self.settings
+        return given_sets(bench.material, settings.baselines, bench.methods, settings.sets)
 
 
 class _NotStoredError(LookupError):
@@ -120,9 +124,8 @@ class _NotStoredError(LookupError):
 class _Run:
     """The cells of one bench."""
 
-    def __init__(self, grid: Grid, bench: Bench, progress: Progress) -> None:
-        self._grid, self._bench, self._progress = grid, bench, progress
-        self._sets: dict[tuple[str, int], tuple[MadeSet, Taught] | Exception] = {}
+    def __init__(self, grid: Grid, bench: Bench, progress: Progress, given: Sets) -> None:
+        self._grid, self._bench, self._progress, self._sets = grid, bench, progress, given
         self._learners: dict[str, Learner | Exception] = {}
         self._code = value_digest(
             {**code_digests("take.learners"), **code_digests("take.evaluation.metrics")}
@@ -236,7 +239,7 @@ class _Run:
             try:
                 made, is_new = self._made(name, seed)
                 seconds = made.seconds if is_new else None
-                self._sets[name, seed] = made, self._taught(made)
+                self._sets[name, seed] = made, taught_rows(made, self._bench.material)
             except Exception as error:  # raised again for every cell
                 self._sets[name, seed] = error
             self._progress.made(name, seconds)
@@ -248,8 +251,8 @@ class _Run:
     def _made(self, name: str, seed: int) -> tuple[MadeSet, bool]:
         """The set, and whether it had to be made."""
         material, settings = self._bench.material, self._grid.settings.baselines
-        if name in GIVEN or name == "full":  # quicker made than read
-            return _make(name, material, settings, seed), True
+        if name == "full":  # quicker made than read
+            return make_set(name, material, settings, seed), True
         fingerprint = value_digest(
             {
                 "method": name,
@@ -264,20 +267,11 @@ class _Run:
             return stored, False
         if self._grid.stored:
             raise _NotStoredError(fingerprint)
-        made = _make(name, material, settings, seed)
+        made = make_set(name, material, settings, seed)
         self._grid.store.keep_training_set(fingerprint, made)
         if made.seconds > 5:
             _logger.info("Rows by '%s', seed %s: %s.", name, seed, readable_time(made.seconds))
         return made, True
-
-    def _taught(self, made: MadeSet) -> Taught:
-        weights = made.rows.weights
-        return Taught(
-            Texts.of(*made.rows.texts),
-            made.rows.labels,
-            len(self._bench.material.class_names),
-            None if np.all(weights == 1) else weights,
-        )
 
 
 @contextmanager
@@ -290,12 +284,6 @@ def _hushed(name: str) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _make(name: str, material: Material, settings: BaselineSettings, seed: int) -> MadeSet:
-    with costing() as cost:
-        rows = method(name)(material, settings, seed)
-    return MadeSet(rows, cost.seconds)
 
 
 def _module_of(name: str) -> str:

@@ -52,9 +52,7 @@ def _budgets(written: Names) -> Names:
 
 Words = Annotated[Names, BeforeValidator(_words)]
 Methods = Annotated[Words, AfterValidator(_known_methods)]
-Budgets = Annotated[
-    Names, Field(min_length=1), BeforeValidator(_written), AfterValidator(_budgets)
-]
+Budgets = Annotated[Names, Field(min_length=1), BeforeValidator(_written), AfterValidator(_budgets)]
 
 
 class _Frozen(BaseModel):

@@ -61,6 +61,8 @@ def benchmark_cells(
     missing = [name for name in names if name not in corpora]
     if missing or not names:
         corpora.refuse(missing[0] if missing else "rotten_tomatoes")
+    for learner in settings.curve_learners:  # of a later corpus, perhaps: refused hours before
+        choices.of(learner)
     baselines = settings.baselines.model_copy(update={"selection": selection})
     grid = Grid(
         settings.grid.model_copy(update={"baselines": baselines}),

@@ -1,0 +1,145 @@
+"""A corpus with all that a run makes of it, on models of a few thousand weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
+from take.encoder.models import EncoderSettings
+from take.evaluation.grid import Bench, Grid, shared_for
+from take.evaluation.prepared import PreparedCorpus
+from take.evaluation.settings import EvaluationSettings, GridSettings, LearnerChoices
+from take.evaluation.store import CellStore
+from take.generator.pool import pool_rows
+from take.generator.screening.reasons import Reason
+from take.knowledge.settings import ScoringSettings
+from take.learners import SentenceVectors, Shared
+from take.pipelines.scoring import nodes as scoring
+from take.selection.settings import SelectionSettings
+from tests.baselines.conftest import DATA
+from tests.learners import toy
+
+NAMES = ["bad", "good"]
+BUDGET = "4/class"
+SCORING = ScoringSettings(checkpoints=4, epochs=2, batch_size=32, bootstrap_resamples=100)
+SELECTION = SelectionSettings(
+    exam={"exam_rows": 40, "watched_rows": 20, "fewest_rows": 20, "max_sweeps": 2}
+)
+POOL_ROWS, CONTRADICTED, SHORT = 40, 8, 4
+
+
+@dataclass(frozen=True)
+class World:
+    """The corpus, the encoder, and settings of tiny learners."""
+
+    prepared: PreparedCorpus
+    encoder: Encoder
+    choices: LearnerChoices
+    baselines: dict[str, Any]
+
+    def bench(
+        self, methods: str, learners: str, budget: str = BUDGET, name: str = "films", **parts: Any
+    ) -> Bench:
+        prepared = replace(self.prepared, name=name, **parts)
+        material = prepared.material(budget, self.encoder, SCORING, SELECTION)
+        shared = shared_for(material, Shared(phi=SentenceVectors(self.encoder)))
+        names = tuple(methods.split()), tuple(learners.split())
+        return Bench(name, budget, material, prepared.split(), shared, *names)
+
+    def grid(
+        self,
+        folder: Path,
+        *,
+        stored: bool = False,
+        choices: LearnerChoices | None = None,
+        **settings: Any,
+    ) -> Grid:
+        given = {"methods": "random", "learners": "lr", "sets": 2, "full_updates": 5, **settings}
+        given["baselines"] = {**self.baselines, **given.get("baselines", {})}
+        return Grid(
+            GridSettings(**given), choices or self.choices, CellStore(folder), "test", stored
+        )
+
+    def evaluation(self, **settings: Any) -> EvaluationSettings:
+        given = {"corpus": "films", "sets": 2, "full_updates": 5, **settings}
+        given["baselines"] = {**self.baselines, **given.get("baselines", {})}
+        return EvaluationSettings(**given)
+
+
+def table(n_rows: int, seed: int, prefix: str) -> pd.DataFrame:
+    """Sentences as a run has them; a number makes each the only one of its kind."""
+    texts, labels = toy.sentences(n_rows, seed)
+    return pd.DataFrame(
+        {
+            "id": [f"{prefix}-{row}" for row in range(n_rows)],
+            "text": [f"{text} {prefix}{row}" for row, text in enumerate(texts)],
+            "label": labels,
+            "label_name": [NAMES[label] for label in labels],
+        }
+    )
+
+
+def judged_samples() -> pd.DataFrame:
+    """Generated rows with their verdicts: the pool, what the probe contradicted, and others."""
+    reasons = [""] * POOL_ROWS + [Reason.LABEL_CONTRADICTED.value] * CONTRADICTED
+    reasons += [Reason.TOO_SHORT.value] * SHORT
+    rows = table(len(reasons), 3, "made").drop(columns=["id", "label_name"])
+    return rows.assign(
+        index=np.arange(len(rows)) // 2, reason=reasons, probe_label=0, probe_confidence=0.9
+    )
+
+
+def make_world(folder: Path) -> World:
+    encoder_folder, wordnet = folder / "bert", folder / "wordnet"
+    toy.bert(encoder_folder)
+    wordnet.mkdir()
+    for name, content in DATA.items():
+        (wordnet / name).write_text(content, encoding="utf-8")
+    settings = EncoderSettings(model=str(encoder_folder), backend="torch", max_tokens=32)
+    encoder = Encoder(settings, folder / "vectors")
+    corpus, samples = table(160, 1, "row"), judged_samples()
+    pool = pool_rows(samples, NAMES, ["text"])
+
+    def embedded(rows: pd.DataFrame) -> Any:
+        return embed_corpus([rows["text"].tolist()], encoder, EmbeddingSettings()).embeddings
+
+    vectors = embedded(corpus)
+    trajectory = scoring.probe_trajectory(vectors, corpus, SCORING)
+    influence = scoring.influence(vectors, corpus, trajectory, SCORING)
+    study = scoring.scoring_study(vectors, corpus, SCORING)
+    weighed = scoring.knowledge_weights(vectors, corpus, trajectory, influence, study, SCORING)
+    prepared = PreparedCorpus(
+        name="films",
+        corpus=corpus,
+        evaluation_split=table(30, 2, "asked"),
+        embeddings=vectors,
+        weights=weighed.weights,
+        trajectory=trajectory,
+        influence=influence,
+        study=study,
+        samples=samples,
+        pool=pool,
+        pool_embeddings=embedded(pool),
+        generator_rows=pd.DataFrame({"id": corpus["id"][:60], "role": "trained"}),
+        distilled=pool.groupby("label").head(4).reset_index(drop=True).assign(weight=1.0),
+    )
+    words = {"source": str(toy.glove(folder))}
+    quick = {"updates": 3, "batch_rows": 8}
+    network = {"words": words, "training": {"learning_rate": 0.01, **quick}}
+    learners = {
+        "textcnn": {"kind": "textcnn", "filters": 4, **network},
+        "textrnn": {"kind": "textrnn", "hidden": 4, **network},
+        "transformer": {
+            "kind": "transformer",
+            "model": str(encoder_folder),
+            "max_tokens": 32,
+            "training": {"learning_rate": 0.01, **quick},
+        },
+    }
+    choices = LearnerChoices.model_validate({"settings": learners, "asked_rows": {"textrnn": 12}})
+    return World(prepared, encoder, choices, {"eda": {"wordnet": str(wordnet)}})
