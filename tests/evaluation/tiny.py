@@ -60,7 +60,8 @@ class World:
         **settings: Any,
     ) -> Grid:
         given = {"methods": "random", "learners": "lr", "sets": 2, "full_updates": 5, **settings}
-        given["baselines"] = {**self.baselines, **given.get("baselines", {})}
+        chosen = {"selection": SELECTION, **self.baselines}
+        given["baselines"] = {**chosen, **given.get("baselines", {})}
         return Grid(
             GridSettings(**given), choices or self.choices, CellStore(folder), "test", stored
         )

@@ -1,0 +1,156 @@
+"""Who is taught, with what and when: the real learners, watched."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from take.baselines.registry import METHODS
+from take.baselines.settings import BaselineSettings
+from take.evaluation import grid as grid_module
+from take.evaluation.split import SealedSplit
+from take.learners import Learner, Model, Taught, Texts
+
+
+@dataclass
+class Teaching:
+    """One call of `teach`."""
+
+    learner: str
+    rows: Taught
+    seed: int
+    updates: int | None
+    model: Model
+
+
+class Watched:
+    """A learner as it is, but for a note of each of its lessons."""
+
+    def __init__(self, learner: Learner, spy: Spy) -> None:
+        self._learner, self._spy = learner, spy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._learner, name)
+
+    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
+        self._spy.events.append("teaching")
+        self._spy.before_teaching()
+        model = self._learner.teach(rows, seed, updates)
+        self._spy.events.append("taught")
+        self._spy.lessons.append(Teaching(self._learner.name, rows, seed, updates, model))
+        return model
+
+
+class Spy:
+    """What a grid did, in order."""
+
+    def __init__(self) -> None:
+        self.lessons: list[Teaching] = []
+        self.sets: list[tuple[str, int, str]] = []  # method, seed, digest of the rows
+        self.events: list[str] = []
+        self.before_teaching: Callable[[], None] = lambda: None
+
+    def clear(self) -> None:
+        self.lessons.clear()
+        self.sets.clear()
+        self.events.clear()
+
+
+@pytest.fixture
+def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
+    found, make_learner = Spy(), grid_module.make_learner
+    monkeypatch.setattr(
+        grid_module, "make_learner", lambda *given: Watched(make_learner(*given), found)
+    )
+
+    def watched(name: str, method: Any) -> Any:
+        def making(material: Any, settings: BaselineSettings, seed: int) -> Any:
+            found.events.append("making")
+            rows = method(material, settings, seed)
+            found.events.append("made")
+            found.sets.append((name, seed, rows.digest))
+            return rows
+
+        making.__module__ = getattr(method, "__module__", None) or type(method).__module__
+        return making
+
+    for name, method in METHODS.items():
+        monkeypatch.setitem(METHODS, name, watched(name, method))
+    return found
+
+
+class _WatchedLabels(np.ndarray):
+    """Labels that say when they are read; how many there are is no secret."""
+
+    read: Callable[[], None] = staticmethod(lambda: None)
+
+    def __getitem__(self, key: Any) -> Any:
+        _WatchedLabels.read()
+        return np.asarray(super().__getitem__(key))
+
+    def __array_function__(self, *given: Any) -> Any:
+        _WatchedLabels.read()
+        return super().__array_function__(*given)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        _WatchedLabels.read()
+        plain = (x.view(np.ndarray) if isinstance(x, _WatchedLabels) else x for x in inputs)
+        return getattr(ufunc, method)(*plain, **options)
+
+    def astype(self, *given: Any, **options: Any) -> Any:
+        _WatchedLabels.read()
+        return self.view(np.ndarray).astype(*given, **options)
+
+    def tobytes(self, *given: Any) -> bytes:
+        _WatchedLabels.read()
+        return super().tobytes(*given)
+
+    def tolist(self) -> Any:
+        _WatchedLabels.read()
+        return super().tolist()
+
+    def __iter__(self) -> Iterator[Any]:
+        _WatchedLabels.read()
+        return iter(self.view(np.ndarray))
+
+
+class _WatchedTexts(Texts):
+    """Texts that say when they are read."""
+
+    read: Callable[[], None] = staticmethod(lambda: None)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "columns":
+            _WatchedTexts.read()
+        return super().__getattribute__(name)
+
+
+@contextmanager
+def watched_split(split: SealedSplit, spy: Spy) -> Iterator[SealedSplit]:
+    """A split that tells the spy who reads it: `identity`, `ask`, or somebody who must not."""
+    texts = _WatchedTexts(split._texts.columns)
+    found = SealedSplit(texts, split._labels.view(_WatchedLabels), split.n_classes)
+
+    def reads(what: str) -> Callable[[], None]:
+        return lambda: spy.events.append(f"{what} read by {_reader(found)}")
+
+    _WatchedLabels.read, _WatchedTexts.read = reads("labels"), reads("texts")
+    try:
+        yield found
+    finally:
+        _WatchedLabels.read = _WatchedTexts.read = staticmethod(lambda: None)
+
+
+def _reader(split: SealedSplit) -> str:
+    frame: Any = sys._getframe()
+    while frame is not None:
+        if frame.f_locals.get("self") is split and frame.f_code.co_name in ("identity", "ask"):
+            return frame.f_code.co_name
+        frame = frame.f_back
+    return "a stranger"
