@@ -58,7 +58,7 @@ types: .venv/installed  ## Check types
 	$(BIN)/mypy
 
 bench: .venv/installed  ## Run the benchmarks: ratios against the obvious alternative (minutes)
-	for name in startup influence encoder finetuning sampling transport facility exam; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in startup influence encoder finetuning sampling transport facility exam learners; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 viz: .venv/installed  ## Browse pipelines, artifacts and previews in kedro-viz
 	$(BIN)/kedro viz run

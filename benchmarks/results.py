@@ -1,7 +1,7 @@
 """docs/results.md, from cells that `kedro run --pipeline=benchmark` computed.
 
-    python benchmarks/results.py                                     # from the cells in the repository
-    python benchmarks/results.py data/08_reporting/benchmark/benchmark_cells.parquet    # from yours
+    python benchmarks/results.py                      # from the cells in the repository
+    python benchmarks/results.py data/…/benchmark_cells.parquet    # from yours
 
 Yours become the repository's: they are copied to benchmarks/results/cells.parquet.
 """

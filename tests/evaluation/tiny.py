@@ -28,7 +28,7 @@ NAMES = ["bad", "good"]
 BUDGET = "4/class"
 SCORING = ScoringSettings(checkpoints=4, epochs=2, batch_size=32, bootstrap_resamples=100)
 SELECTION = SelectionSettings(
-    exam={"exam_rows": 40, "watched_rows": 20, "fewest_rows": 20, "max_sweeps": 2}
+    exam={"exam_rows": 60, "watched_rows": 20, "fewest_rows": 20, "max_sweeps": 4}
 )
 POOL_ROWS, CONTRADICTED, SHORT = 40, 8, 4
 

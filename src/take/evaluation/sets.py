@@ -31,7 +31,8 @@ def taught_rows(made: MadeSet, material: Material) -> Taught:
     """What a learner is shown of a set: rows that count for nothing it is not."""
     rows, n_classes = made.rows, len(material.class_names)
     if np.all(rows.weights == 1):
-        return Taught(Texts.of(*rows.texts), rows.labels, n_classes)
+        # A copy: of a table's labels, which nobody can write to, torch warns.
+        return Taught(Texts.of(*rows.texts), rows.labels.copy(), n_classes)
     counted = np.flatnonzero(rows.weights > 0)
     texts = ([column[row] for row in counted] for column in rows.texts)
     return Taught(Texts.of(*texts), rows.labels[counted], n_classes, rows.weights[counted])

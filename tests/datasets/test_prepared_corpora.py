@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from kedro.io import AbstractDataset, DatasetError
+
+from take.datasets.prepared_corpora import PARTS, PreparedCorpora, PreparedCorporaDataset
+from take.datasets.published import PublishedDataset
+from take.errors import AlteredArtifactError, InputError
+from tests.conftest import ROOT
+from tests.evaluation.tiny import World, make_world
+
+CATALOG = yaml.safe_load((ROOT / "conf/base/catalog.yml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(tmp_path_factory.mktemp("world"))
+
+
+def entries(root: Path, corpus: str) -> dict[str, Any]:
+    """The catalog's own entries, as Kedro resolves them."""
+    found = {}
+    for part in PARTS:
+        entry = dict(CATALOG[part])
+        path = entry["filepath"].replace("${_corpus}", corpus)
+        found[part] = {**entry, "filepath": (root / path).as_posix()}
+    return found
+
+
+def dataset(root: Path, corpus: str = "films") -> PreparedCorporaDataset:
+    return PreparedCorporaDataset(corpus=corpus, artifacts=entries(root, corpus))
+
+
+def prepare(root: Path, corpus: str, world: World, leave_out: str = "", **changes: Any) -> None:
+    for part, entry in entries(root, corpus).items():
+        if part != leave_out:
+            content = getattr(world.prepared, {"scoring_study": "study"}.get(part, part))
+            AbstractDataset.from_config(part, entry).save(changes.get(part, content))
+
+
+def test_the_catalog_names_every_part() -> None:
+    named = CATALOG["prepared_corpora"]["artifacts"]
+    assert named == {part: f"${{{part}}}" for part in PARTS}
+
+
+def test_corpora_with_all_their_artifacts_are_found(tmp_path: Path, world: World) -> None:
+    assert dict(dataset(tmp_path).load()) == {}
+    prepare(tmp_path, "plays", world)
+    prepare(tmp_path, "films", world)
+    found = dataset(tmp_path).load()
+    assert list(found) == ["films", "plays"]
+    assert len(found) == 2
+    plays = found["plays"]
+    assert plays.name == "plays"
+    assert plays.distilled is None
+    pd.testing.assert_frame_equal(plays.pool, world.prepared.pool)
+    assert plays.study == world.prepared.study
+    assert (plays.embeddings.read(0, 160) == world.prepared.embeddings.read(0, 160)).all()
+
+
+@pytest.mark.parametrize("absent", PARTS)
+def test_a_half_made_corpus_is_left_out(tmp_path: Path, world: World, absent: str) -> None:
+    prepare(tmp_path, "films", world)
+    prepare(tmp_path, "plays", world, leave_out=absent)
+    found = dataset(tmp_path).load()
+    assert list(found) == ["films"]
+    with pytest.raises(InputError, match="'plays' has no pool yet; ready are films.*To mend: run "):
+        found["plays"]
+
+
+def test_a_project_may_lie_in_a_folder_with_the_name_of_a_corpus(
+    tmp_path: Path, world: World
+) -> None:
+    root = tmp_path / "films" / "project"
+    prepare(root, "films", world)
+    prepare(root, "plays", world)
+    found = dataset(root).load()
+    assert list(found) == ["films", "plays"]
+    assert found["plays"].name == "plays"
+
+
+def test_each_corpus_has_its_own_rows(tmp_path: Path, world: World) -> None:
+    other = world.prepared.pool.iloc[:10].reset_index(drop=True)
+    prepare(tmp_path, "films", world)
+    prepare(tmp_path, "plays", world, pool=other)
+    for chosen in ("films", "plays"):  # whichever corpus the run has named
+        found = dataset(tmp_path, chosen).load()
+        assert (len(found["films"].pool), len(found["plays"].pool)) == (40, 10)
+
+
+def test_the_identity_is_of_all_contents(tmp_path: Path, world: World) -> None:
+    prepare(tmp_path, "films", world)
+    one = dataset(tmp_path).identity()
+    assert dataset(tmp_path).identity() == one
+    prepare(tmp_path, "plays", world)
+    two = dataset(tmp_path).identity()
+    assert two != one
+    assert dataset(tmp_path, "plays").identity() == two
+    weights = world.prepared.weights.assign(weight=1 / 160)
+    path = entries(tmp_path, "plays")["weights"]
+    AbstractDataset.from_config("weights", {**path, "versioned": True}).save(weights)
+    assert dataset(tmp_path).identity() not in (one, two)
+    pd.testing.assert_frame_equal(dataset(tmp_path).load()["plays"].weights, weights)
+
+
+def test_an_altered_artifact_is_refused(tmp_path: Path, world: World) -> None:
+    prepare(tmp_path, "films", world)
+    (path,) = (file for file in tmp_path.rglob("pool.parquet") if file.is_file())
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(AlteredArtifactError, match="was altered"):
+        dataset(tmp_path).identity()
+
+
+def test_an_unknown_corpus_is_refused_with_the_command_to_run() -> None:
+    command = "kedro run --pipeline=distill --params=corpus=imdb"
+    with pytest.raises(InputError, match=f"corpus 'imdb' has no pool yet.*`{command}` first"):
+        PreparedCorpora({}).refuse("imdb")
+    with pytest.raises(InputError, match=command):
+        PreparedCorpora({})["imdb"]
+
+
+def test_nothing_is_written_to_either(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="never written"):
+        dataset(tmp_path).save("anything")  # type: ignore[arg-type]
+    with pytest.raises(DatasetError, match="never written"):
+        PublishedDataset(filepath="x").save("anything")  # type: ignore[arg-type]
+
+
+def test_published_figures_are_checked_and_known_by_their_content(tmp_path: Path) -> None:
+    original = ROOT / "conf/base/published.yml"
+    file = tmp_path / "published.yml"
+    file.write_bytes(original.read_bytes())
+    published = PublishedDataset(filepath=str(file))
+    assert published.identity() == PublishedDataset(filepath=str(original)).identity()
+    assert published.load() == PublishedDataset(filepath=str(original)).load()
+    published.check()
+    file.write_text(file.read_text(encoding="utf-8").replace("source: dilm", "source: dlim", 1))
+    assert published.identity() != PublishedDataset(filepath=str(original)).identity()
+    with pytest.raises(InputError, match="dlim"):
+        published.check()

@@ -1,0 +1,123 @@
+"""Material for methods out of what a run has made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from take.baselines.material import Material
+from take.baselines.registry import method
+from take.baselines.settings import BaselineSettings
+from take.errors import InputError
+from take.generator.screening.reasons import Reason
+from tests.evaluation.tiny import BUDGET, CONTRADICTED, POOL_ROWS, SCORING, SELECTION, World
+
+KERNELS = ("exponential", "linear", "cosine", "constant", "last")
+
+
+def material(world: World, budget: str = BUDGET, scoring: Any = SCORING, **parts: Any) -> Material:
+    prepared = replace(world.prepared, **parts)
+    return prepared.material(budget, world.encoder, scoring, SELECTION)
+
+
+def test_material_is_the_run_s_rows_weights_and_pool(world: World) -> None:
+    found, prepared = material(world), world.prepared
+    assert found.corpus.texts == [prepared.corpus["text"].tolist()]
+    assert found.corpus.labels.tolist() == prepared.corpus["label"].tolist()
+    assert found.weights.tolist() == prepared.weights["weight"].tolist()
+    assert found.pool.texts == [prepared.pool["text"].tolist()]
+    np.testing.assert_array_equal(
+        found.pool.phi.read(0, POOL_ROWS), prepared.pool_embeddings.read(0, POOL_ROWS)
+    )
+    assert found.class_names == ("bad", "good")
+    assert found.budgets == (4, 4)
+    assert material(world, "10").budgets == (5, 5)
+    assert set(found.unseen) == set(range(60, 160))  # the generator has learnt the first sixty
+    assert found.evaluation.of([[f"  {prepared.evaluation_split['text'][3].upper()}!"]]) == [
+        (0, "asked-3")
+    ]
+
+
+def test_a_budget_beyond_the_corpus_is_refused(world: World) -> None:
+    with pytest.raises(InputError, match="corpus films, class 'bad': the budget is 81.*0 … 80"):
+        material(world, "81/class")
+
+
+def test_weights_by_the_scored_kernel_are_the_scored_ones(world: World) -> None:
+    found = material(world)
+    by_kernel = {kernel: found.kernel_weights(kernel) for kernel in KERNELS}
+    scored = world.prepared.weights["weight"].to_numpy()
+    np.testing.assert_allclose(by_kernel[SCORING.kernel], scored, rtol=1e-12)
+    for kernel, weights in by_kernel.items():
+        assert weights.sum() == pytest.approx(1)
+        assert (weights >= 0).all()
+        for other in KERNELS[: KERNELS.index(kernel)]:
+            assert np.abs(weights - by_kernel[other]).max() > 1e-6, (kernel, other)
+    assert found.kernel_weights("last") is by_kernel["last"]  # methods ask for each set
+
+
+def test_kernel_weights_are_of_the_trajectory_whatever_the_corpus_was_scored_by(
+    world: World,
+) -> None:
+    other = SCORING.model_copy(update={"scorer": "uniform", "kernel": (0.0, 1.0, 0.0, 0.0)})
+    found = material(world, scoring=other).kernel_weights("exponential")
+    np.testing.assert_array_equal(found, material(world).kernel_weights("exponential"))
+
+
+def test_the_unfiltered_pool_has_the_contradicted_rows_back_and_no_others(world: World) -> None:
+    found, samples = material(world).unfiltered(), world.prepared.samples
+    contradicted = samples.loc[samples["reason"] == Reason.LABEL_CONTRADICTED, "text"]
+    assert len(contradicted) == CONTRADICTED
+    assert sorted(found.texts[0]) == sorted([*world.prepared.pool["text"], *contradicted])
+    labels = dict(zip(samples["text"], samples["label"], strict=True))
+    assert [labels[text] for text in found.texts[0]] == found.labels.tolist()
+    assert (samples["reason"] != "").sum() > CONTRADICTED  # the run's own table stays as it was
+    # A row has the vectors it has in the pool.
+    place = {text: row for row, text in enumerate(found.texts[0])}
+    rows = [place[text] for text in world.prepared.pool["text"]]
+    np.testing.assert_allclose(
+        found.phi.read(0, len(found))[rows],
+        world.prepared.pool_embeddings.read(0, POOL_ROWS),
+        atol=1e-6,
+    )
+
+
+def test_distilled_rows_are_those_of_the_run(world: World) -> None:
+    rows = world.prepared.distilled.assign(weight=[1, 2, 3, 4, 1, 2, 3, 4])
+    found = method("distilled")(material(world, distilled=rows), BaselineSettings(), 0)
+    assert found.texts == [rows["text"].tolist()]
+    assert found.labels.tolist() == rows["label"].tolist()
+    np.testing.assert_allclose(found.weights, rows["weight"] / 2.5)  # mean 1
+    assert material(world, distilled=None).distilled is None
+
+
+def test_what_decides_the_sets_is_in_the_identity_and_the_split_is_not(world: World) -> None:
+    known, prepared = material(world).identity, world.prepared
+    assert material(world).identity == known
+    others = {
+        "budget": material(world, "5/class"),
+        "weights": material(world, weights=prepared.weights.assign(weight=1 / 160)),
+        "pool": material(world, pool=prepared.pool.assign(text=prepared.pool["text"] + " .")),
+        "generator": material(world, generator_rows=prepared.generator_rows.iloc[:50]),
+        "distilled": material(world, distilled=prepared.distilled.iloc[::-1]),
+    }
+    assert len({known, *(other.identity for other in others.values())}) == 6
+    split = prepared.evaluation_split.iloc[:5]
+    assert material(world, evaluation_split=split).identity == known
+
+
+def test_the_split_is_sealed_with_the_corpus_s_classes(world: World) -> None:
+    split = world.prepared.split()
+    assert (len(split), split.n_classes) == (30, 2)
+    one_class = world.prepared.evaluation_split.query("label == 1").reset_index(drop=True)
+    assert replace(world.prepared, evaluation_split=one_class).split().n_classes == 2
+
+
+def test_labels_that_the_corpus_does_not_have_are_refused(world: World) -> None:
+    split = world.prepared.evaluation_split
+    strange = split.assign(label=2, label_name="odd")
+    with pytest.raises(InputError, match="corpus films: .*'odd'.*Allowed: 'bad', 'good'.*ingest"):
+        replace(world.prepared, evaluation_split=strange).split()

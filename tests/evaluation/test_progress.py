@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from take.evaluation.cost import costing, resident_megabytes
+from take.evaluation.progress import Progress, readable_time
+
+LEARNERS = ["lr"] * 4 + ["textcnn"] * 10
+
+
+def test_what_is_left_is_reckoned_learner_by_learner() -> None:
+    progress = Progress(LEARNERS)
+    assert progress.seconds_left == 0  # nothing is known yet
+    progress.done("lr", 1.0)
+    assert progress.seconds_left == pytest.approx(3 * 1.0 + 10 * 1.0)
+    progress.done("textcnn", 20.0)
+    progress.done("textcnn", 40.0)
+    assert progress.seconds_left == pytest.approx(3 * 1.0 + 8 * 30.0)
+    assert progress.cells_done == 3
+
+
+def test_training_sets_count_too() -> None:
+    progress = Progress(["lr"], methods=["take", "take", "random"])
+    progress.made("take", 100.0)
+    progress.made("random", 0.5)
+    assert progress.seconds_left == pytest.approx(100.0)
+    progress.made("take", None)
+    assert progress.seconds_left == 0
+
+
+def test_what_is_stored_or_fails_is_done_but_says_nothing_of_the_rate() -> None:
+    progress = Progress(LEARNERS)
+    progress.done("textcnn", 30.0)
+    for _ in range(6):
+        progress.done("textcnn", None)
+    for _ in range(4):
+        progress.done("lr", None)
+    assert progress.cells_done == 11
+    assert progress.seconds_left == pytest.approx(3 * 30.0)
+
+
+def test_it_speaks_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    often, seldom = Progress(["textcnn"] * 1500, every=0.0), Progress(LEARNERS, every=3600.0)
+    often.done("textcnn", 5.0, "films 4/class, textcnn taught by 'random'")
+    seldom.done("textcnn", 5.0)
+    assert caplog.messages == [
+        "1 of 1,500 cells done, about 2 h 5 min left. Last: films 4/class, textcnn taught by "
+        "'random'."
+    ]
+    often.done("textcnn", None)  # a store read in a second is no news
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "0 s"), (89.4, "89 s"), (90, "2 min"), (89 * 60, "89 min"), (5400, "1 h 30 min")],
+)
+def test_times_are_said_as_people_say_them(seconds: float, words: str) -> None:
+    assert readable_time(seconds) == words
+
+
+def test_the_peak_is_of_the_block_even_if_nothing_is_left_of_it() -> None:
+    import time
+
+    before = resident_megabytes()
+    with costing() as cost:
+        block = bytearray(b"x") * 200_000_000
+        time.sleep(0.2)
+        del block
+    assert cost.peak_megabytes > before + 150
+    assert cost.seconds >= 0.2
+
+
+def test_work_that_fails_is_measured_and_watched_no_longer() -> None:
+    import threading
+
+    with pytest.raises(ValueError, match="no"), costing() as cost:
+        raise ValueError("no")
+    assert cost.peak_megabytes > 0
+    assert cost.seconds > 0
+    assert not [one for one in threading.enumerate() if "watch" in one.name]
