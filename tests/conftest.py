@@ -8,9 +8,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+
+if TYPE_CHECKING:
+    from tests.evaluation.tiny import World
 
 ROOT = Path(__file__).parent.parent
 
@@ -92,6 +96,14 @@ def project(tmp_path: Path, fresh_mlflow_db: Path) -> Project:
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(fresh_mlflow_db, tmp_path / "mlflow.db")
     return Project(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A corpus, what a run makes of it, and learners to be taught, all tiny."""
+    from tests.evaluation.tiny import make_world
+
+    return make_world(tmp_path_factory.mktemp("world"))
 
 
 def single_text_csv(n_rows: int, start: int = 0) -> str:

@@ -8,18 +8,14 @@ import pytest
 import yaml
 from kedro.io import AbstractDataset, DatasetError
 
+from take.artifacts.records import Origin, stamp_origin
 from take.datasets.prepared_corpora import PARTS, PreparedCorpora, PreparedCorporaDataset
 from take.datasets.published import PublishedDataset
 from take.errors import AlteredArtifactError, InputError
 from tests.conftest import ROOT
-from tests.evaluation.tiny import World, make_world
+from tests.evaluation.tiny import World
 
 CATALOG = yaml.safe_load((ROOT / "conf/base/catalog.yml").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(tmp_path_factory.mktemp("world"))
 
 
 def entries(root: Path, corpus: str) -> dict[str, Any]:
@@ -116,12 +112,32 @@ def test_an_altered_artifact_is_refused(tmp_path: Path, world: World) -> None:
         dataset(tmp_path).identity()
 
 
+def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path, world: World) -> None:
+    for corpus in ("films", "plays"):
+        prepare(tmp_path, corpus, world)
+        parts = entries(tmp_path, corpus)
+        weights, other = (AbstractDataset.from_config(n, parts[n]) for n in ("weights", "corpus"))
+        origin = Origin(node="n", code={}, parameters={}, inputs={"corpus": other.identity()})
+        stamp_origin(weights.path, origin)
+    dataset(tmp_path).load().check(["films", "plays"])
+    rows = world.prepared.corpus.assign(text=world.prepared.corpus["text"] + " again")
+    AbstractDataset.from_config("corpus", entries(tmp_path, "plays")["corpus"]).save(rows)
+    found = dataset(tmp_path).load()
+    found.check(["films"])
+    with pytest.raises(InputError, match="plays.*'weights' was made from another 'corpus'"):
+        found.check(["films", "plays"])
+
+
 def test_an_unknown_corpus_is_refused_with_the_command_to_run() -> None:
     command = "kedro run --pipeline=distill --params=corpus=imdb"
     with pytest.raises(InputError, match=f"corpus 'imdb' has no pool yet.*`{command}` first"):
         PreparedCorpora({}).refuse("imdb")
     with pytest.raises(InputError, match=command):
         PreparedCorpora({})["imdb"]
+    with pytest.raises(InputError, match=command):
+        PreparedCorpora({}).check(["imdb"])
+    with pytest.raises(InputError, match="distill --params=corpus=rotten_tomatoes"):
+        PreparedCorpora({}).check([])
 
 
 def test_nothing_is_written_to_either(tmp_path: Path) -> None:

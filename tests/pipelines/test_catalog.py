@@ -4,6 +4,7 @@ from graphlib import TopologicalSorter
 
 import pytest
 import yaml
+from kedro.utils import load_obj
 
 from take.pipeline_registry import register_pipelines
 from tests.conftest import ROOT
@@ -14,7 +15,12 @@ CATALOG = {
     if not name.startswith("_")
 }
 
-PIPELINES = ("distill", "redistil")  # every node is in one of them
+PIPELINES = ("distill", "redistil", "evaluation", "benchmark")  # every node is in one of them
+NOT_MADE = (
+    *("raw_corpus", "encoder", "language_model", "published", "prepared_corpora", "given_rows"),
+    *("search_folder", "cell_folder"),  # places to work in
+)
+ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
 
 
 def layer(dataset: str) -> str:
@@ -40,16 +46,39 @@ def test_layers_have_an_order(pipeline: str) -> None:
     assert list(TopologicalSorter(before).static_order())
 
 
-@pytest.mark.parametrize("name", sorted(CATALOG))
+@pytest.mark.parametrize("name", sorted(set(CATALOG) - set(NOT_MADE)))
 def test_what_a_run_makes_is_an_artifact_keyed_by_corpus(name: str) -> None:
     entry = CATALOG[name]
-    if name in ("raw_corpus", "encoder", "language_model", "search_folder"):  # not made
-        return
     assert entry["type"].startswith("take.datasets.artifact.")
-    assert "/${_corpus}/" in entry["filepath"]
-    kinds = (".parquet", ".json", ".safetensors", ".csv", ".jsonl")
+    assert entry.get("versioned", False) is (name not in ONE_VERSION)
+    key = "benchmark" if name.startswith("benchmark_") else "${_corpus}"  # of all corpora at once
+    assert f"/{key}/" in entry["filepath"]
+    kinds = (".parquet", ".json", ".safetensors", ".csv", ".jsonl", ".txt", ".md")
     folders = ("/adapter", "/dataset")  # peft's own, and that of the `datasets` library
     assert entry["filepath"].endswith(kinds + folders)
+
+
+@pytest.mark.parametrize("name", NOT_MADE)
+def test_what_no_run_makes_is_no_artifact_and_no_output(name: str) -> None:
+    assert not CATALOG[name]["type"].startswith("take.datasets.artifact.")
+    for pipeline in register_pipelines().values():
+        assert name not in pipeline.all_outputs()
+
+
+def test_what_decides_results_has_an_identity() -> None:
+    """Without one a node runs every time; a work folder's is the same whatever it holds."""
+    for name in NOT_MADE:
+        assert hasattr(load_obj(CATALOG[name]["type"]), "identity"), name
+    for name in ("search_folder", "cell_folder"):
+        assert CATALOG[name]["type"] == "take.datasets.work_folder.WorkFolderDataset"
+
+
+def test_evaluation_makes_what_is_named_after_it_and_benchmark_too() -> None:
+    for name in ("evaluation", "benchmark"):
+        made = register_pipelines()[name].all_outputs()
+        assert made == {entry for entry in CATALOG if entry.startswith(f"{name}_")} - {
+            "evaluation_split"  # the rows held out, made by ingestion
+        }
 
 
 def test_only_what_redistil_reads_stands_where_another_is_written() -> None:
@@ -80,9 +109,14 @@ def test_tables_with_texts_never_go_to_mlflow() -> None:
 def test_a_new_table_or_file_is_one_or_the_other() -> None:
     """An artifact that holds rows has to be named above, or be known to hold numbers alone."""
     vectors = {"embeddings", "pool_embeddings", "trajectory", "influence", "trace"}
-    numbers = {*vectors, "budget_curve"}
+    scores = {
+        *("evaluation_cells", "evaluation_summary", "evaluation_comparisons", "evaluation_table"),
+        *("benchmark_cells", "benchmark_summary", "benchmark_comparisons", "benchmark_table"),
+        "benchmark_page",
+    }
+    numbers = {*vectors, *scores, "budget_curve"}
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}
     assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter"}
     logged = {name for name, entry in CATALOG.items() if "take" in entry["metadata"]}
-    assert rows & logged == {"budget_curve"}
+    assert rows & logged == {"budget_curve", *scores} - {"evaluation_cells", "benchmark_cells"}

@@ -8,8 +8,9 @@ from pathlib import Path
 from take.artifacts.atomic import is_temporary
 from take.artifacts.records import RECORD_SUFFIX, damage, is_put_aside
 
-# What is in it was put there by the user and has no record.
-_USERS_FOLDER = "01_raw"
+# What is in them has no record: the user's own files, and the thousands of cells of a grid, which
+# are computed anew where they cannot be read.
+_WITHOUT_RECORDS = frozenset({"01_raw", "cells"})
 
 
 @dataclass
@@ -25,7 +26,8 @@ class Verification:
 def verify(folder: Path) -> Verification:
     """Check the files of every artifact under a folder against its record.
 
-    A file without a record is a problem, too, unless it is the user's own or was put aside.
+    A file without a record is a problem, too, unless it is of a folder that has none, or was put
+    aside.
     """
     outcome = Verification()
     recorded: set[Path] = set()
@@ -42,7 +44,9 @@ def verify(folder: Path) -> Verification:
         elif path.is_file() and not is_put_aside(path):
             others.append(path)
     for path in others:
-        is_the_users = _USERS_FOLDER in path.relative_to(folder).parts or path.parent == folder
-        if not is_the_users and not recorded & {path, *path.parents}:
+        is_exempt = _WITHOUT_RECORDS & set(path.relative_to(folder).parts[:-1])
+        if is_exempt or path.parent == folder:
+            continue
+        if not recorded & {path, *path.parents}:
             outcome.problems.append(f"{path} has no record")
     return outcome

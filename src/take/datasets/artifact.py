@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 
 from take.artifacts.atomic import atomic_path
 from take.artifacts.records import damage, read_record, record_path, set_aside, write_record
-from take.errors import AlteredArtifactError
+from take.errors import AlteredArtifactError, InputError
 
 _logger = logging.getLogger(__name__)
 
@@ -135,3 +136,18 @@ class PlotArtifact(Artifact):
     def preview(self) -> PlotlyPreview:
         """The figure, for kedro-viz."""
         return PlotlyPreview(json.loads(self.path.read_text(encoding="utf-8")))
+
+
+def check_together(artifacts: Mapping[str, Artifact]) -> None:
+    """Refuse artifacts, by catalog name, of which one was made from another's past."""
+    identities = {name: artifact.identity() for name, artifact in artifacts.items()}
+    for name, artifact in artifacts.items():
+        record = read_record(artifact.path)
+        made_from = record.made_from.inputs if record and record.made_from else {}
+        for source in sorted(made_from.keys() & identities.keys()):
+            if made_from[source] != identities[source]:
+                raise InputError(
+                    f"artifact '{name}' was made from another '{source}' than is there now",
+                    where=str(artifact.path),
+                    remedy=REMAKE,
+                )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from kedro.io import AbstractDataset, DatasetError
 
 from take.artifacts.digests import value_digest
-from take.datasets.artifact import Artifact
+from take.datasets.artifact import Artifact, check_together
 from take.errors import InputError
 from take.evaluation.prepared import PreparedCorpus
 
@@ -31,6 +31,13 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
             self.refuse(name)
         parts = {part: artifact.load() for part, artifact in self._artifacts[name].items()}
         return PreparedCorpus(name=name, study=parts.pop("scoring_study"), **parts)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse corpora that are not ready, or whose parts do not belong together."""
+        for name in names or ("rotten_tomatoes",):
+            if name not in self._artifacts:
+                self.refuse(name)
+            check_together(self._artifacts[name])
 
     def refuse(self, name: str) -> NoReturn:
         """Say what to run first."""

@@ -154,7 +154,7 @@ def scores_figure(summary: pd.DataFrame) -> Any:
         panels += [block[block["learner"] == learner] for learner in learners]
         panels += [None] * (width - len(learners))
     figure = side_by_side(
-        [_panel_title(panel) for panel in panels],
+        [_panel_title(panel, is_alone=len(blocks) == 1) for panel in panels],
         columns=width,
         height=90 + _ROW_HEIGHT * len(methods),
         shared_y=True,
@@ -182,7 +182,10 @@ def scores_figure(summary: pd.DataFrame) -> Any:
         f"Mean score and standard error; without bars, a single observation.{against} Of each "
         "corpus, the budget with the most scores."
     )
-    return headed(figure, "What learners reach with each training set", caption)
+    place = ""
+    if len(blocks) == 1:
+        place = f": {blocks[0]['corpus'].iloc[0]}, {blocks[0]['budget'].iloc[0]}"
+    return headed(figure, f"What learners reach with each training set{place}", caption)
 
 
 def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
@@ -207,10 +210,13 @@ def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
     )
 
 
-def _panel_title(panel: pd.DataFrame | None) -> str:
+def _panel_title(panel: pd.DataFrame | None, *, is_alone: bool) -> str:
+    """The learner; with its corpus, where there are several."""
     if panel is None:
         return ""
     first = panel.iloc[0]
+    if is_alone:
+        return str(first["learner"])
     return f"{first['corpus']}, {first['budget']}<br>{first['learner']}"
 
 

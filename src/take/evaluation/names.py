@@ -22,7 +22,7 @@ METHODS = {
     "dilm": "rows that DiLM published (Maekawa et al. 2024)",
     "file": "rows of a file",
     DISTILLED: "the rows that `kedro run --pipeline=distill` left",
-    "take": "rows of the pool, chosen as `distillation.selection` says: by `exam`, unless it is changed",
+    "take": "rows of the pool, chosen as `distillation.selection` says (`exam` by default)",
 }
 LEARNERS = (
     *("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "lr_phi", "siamese_lr_phi"),

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Any
 
 PANEL_HEIGHT = 330
+_GRID = "rgba(136, 136, 136, 0.2)"
 
 
 def side_by_side(
@@ -27,6 +28,9 @@ def side_by_side(
         vertical_spacing=130 / total if rows > 1 else 0,
     )
     figure.update_annotations(font_size=13)
+    # kedro-viz lays its dark theme on the first panel's axes alone.
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(gridcolor=_GRID, zerolinecolor=_GRID)
     figure.update_layout(
         template="plotly_white",
         height=total,

@@ -12,7 +12,7 @@ from kedro.runner.task import Task
 
 from take.artifacts.digests import code_digests, plain
 from take.artifacts.records import Origin, damage, read_record, stamp_origin
-from take.datasets.artifact import REMAKE, Artifact
+from take.datasets.artifact import REMAKE, Artifact, check_together
 from take.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,17 +101,7 @@ def _check_request(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> No
                     remedy=REMAKE,
                 )
             artifacts[name] = dataset
-    identities = {name: dataset.identity() for name, dataset in artifacts.items()}
-    for name, dataset in artifacts.items():
-        record = read_record(dataset.path)
-        made_from = record.made_from.inputs if record and record.made_from else {}
-        for source in sorted(made_from.keys() & identities.keys()):
-            if made_from[source] != identities[source]:
-                raise InputError(
-                    f"artifact '{name}' was made from another '{source}' than is there now",
-                    where=str(dataset.path),
-                    remedy=REMAKE,
-                )
+    check_together(artifacts)
 
 
 def _origin(node: Node, catalog: CatalogProtocol[Any, Any]) -> Origin | None:

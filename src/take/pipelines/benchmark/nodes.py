@@ -58,9 +58,7 @@ def benchmark_cells(
 ) -> pd.DataFrame:
     """Every cell of the grid, corpus by corpus: what was computed before is not computed again."""
     names = settings.corpora or tuple(corpora)
-    missing = [name for name in names if name not in corpora]
-    if missing or not names:
-        corpora.refuse(missing[0] if missing else "rotten_tomatoes")
+    corpora.check(names)
     for learner in settings.curve_learners:  # of a later corpus, perhaps: refused hours before
         choices.of(learner)
     baselines = settings.baselines.model_copy(update={"selection": selection})

@@ -54,6 +54,7 @@ def evaluation_cells(
     pool_embeddings: Embeddings,
     generator_rows: pd.DataFrame,
     distilled: pd.DataFrame,
+    given_rows: str | None,
     encoder: Encoder,
     folder: Path,
     budget: str | int,
@@ -78,7 +79,7 @@ def evaluation_cells(
         generator_rows,
         distilled,
     )
-    baselines = settings.baselines.model_copy(update={"selection": selection})
+    baselines = settings.baselines.model_copy(update={"selection": selection, "file": given_rows})
     grid = Grid(
         settings.model_copy(update={"baselines": baselines}),
         choices,
@@ -86,8 +87,8 @@ def evaluation_cells(
         code_version(),
     )
     material = prepared.material(str(budget), encoder, scoring, selection, folder / "searches")
-    methods = settings.methods
-    if settings.baselines.file is not None and "file" not in methods:
+    methods = tuple(name for name in settings.methods if name != "file")
+    if given_rows is not None:
         methods = ("file", *methods)
     bench = Bench(
         settings.corpus,

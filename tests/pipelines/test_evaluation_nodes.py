@@ -1,0 +1,250 @@
+"""The nodes of `evaluation` and `benchmark` on tiny models: no Kedro run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from take.datasets.prepared_corpora import PreparedCorpora
+from take.errors import InputError
+from take.evaluation.prepared import PreparedCorpus
+from take.evaluation.published import read_published
+from take.evaluation.settings import BenchmarkSettings
+from take.pipelines.benchmark import nodes as benchmark
+from take.pipelines.evaluation import nodes as evaluation
+from tests.conftest import ROOT
+from tests.evaluation.tiny import BUDGET, SCORING, SELECTION, World
+
+METHODS = "distilled random kmeans full"
+LEARNERS = "lr lr_phi siamese_lr textcnn"
+
+
+def evaluated_cells(
+    world: World,
+    folder: Path,
+    budget: str | int = BUDGET,
+    given_rows: str | None = None,
+    **settings: Any,
+) -> pd.DataFrame:
+    parts = [
+        getattr(world.prepared, field.name)
+        for field in dataclasses.fields(PreparedCorpus)
+        if field.name != "name"
+    ]
+    chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
+    return evaluation.evaluation_cells(
+        *parts, given_rows, world.encoder, folder, budget, SCORING, SELECTION, world.choices, chosen
+    )
+
+
+def test_an_evaluation_from_rows_to_pictures(world: World, tmp_path: Path) -> None:
+    cells = evaluated_cells(world, tmp_path)
+    assert cells["error"].isna().all()
+    assert set(cells["corpus"]) == {"films"}
+    assert set(cells["budget"]) == {BUDGET}
+    assert list(dict.fromkeys(cells["learner"])) == ["lr", "lr_phi", "textcnn"]
+    assert list(dict.fromkeys(cells["method"])) == METHODS.split()
+    assert cells["code_version"].str.startswith("0.").all()
+
+    found = evaluation.evaluated(cells, world.evaluation())
+    assert len(found.summary) == 3 * 4
+    mean = cells.query("learner == 'lr' and method == 'random'")["accuracy"].mean()
+    scored = found.report.scores[f"films {BUDGET}"]["lr"]
+    assert scored["random"].mean == pytest.approx(mean)
+    assert scored["random"].seeds == 2
+    assert scored["full"].share_kept == 1
+    assert (found.report.cells, found.report.failed_cells) == (len(cells), 0)
+    assert set(found.comparisons["method"]) == {"distilled"}
+    assert set(found.comparisons["other"]) >= {"random", "kmeans"}
+    for word in ("distilled", "random", "lr", "textcnn"):
+        assert word in found.table
+    texts = [*world.prepared.corpus["text"], *world.prepared.pool["text"]]
+    shown = (found.table, found.report.model_dump_json(), found.summary.to_csv())
+    pictures = (found.scores_plot.to_json(), found.margins_plot.to_json())
+    for content in (*shown, *pictures):
+        assert not any(text in content for text in texts)
+
+
+def test_a_second_evaluation_reads_what_the_first_has_kept(world: World, tmp_path: Path) -> None:
+    first = evaluated_cells(world, tmp_path)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
+    again = evaluated_cells(world, tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")} == kept
+    columns = [name for name in first if name != "set_seconds"]
+    pd.testing.assert_frame_equal(first[columns], again[columns])
+
+
+def test_a_number_is_a_budget(world: World, tmp_path: Path) -> None:
+    cells = evaluated_cells(world, tmp_path, budget=8, methods="random", learners="lr")
+    assert (cells["rows"] == 8).all()
+    assert set(cells["budget"]) == {"8"}
+
+
+def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Path) -> None:
+    rows = world.prepared.pool[["text", "label_name"]].iloc[15:27]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    cells = evaluated_cells(
+        world,
+        tmp_path,
+        given_rows=str(tmp_path / "rows.csv"),
+        methods="random distilled",
+        learners="lr textcnn",
+    )
+    assert set(cells["method"]) == {"file", "random", "distilled"}
+    assert set(cells.query("method == 'file'")["rows"]) == {12}
+    assert cells["error"].isna().all()
+    found = evaluation.evaluated(cells, world.evaluation())
+    assert "file" in set(found.summary["method"])
+    assert "file" in found.table
+
+
+BAD = ("unknown label", "missing class", "empty text", "copied row", "pairs")
+
+
+def bad_files(world: World) -> dict[str, tuple[pd.DataFrame, tuple[str, ...]]]:
+    """What is wrong, and what the message has to say: row, value, remedy."""
+    good = world.prepared.pool[["text", "label_name"]].iloc[17:23].reset_index(drop=True)
+    copied = world.prepared.evaluation_split[["text", "label_name"]].iloc[:1]
+    return {
+        "unknown label": (
+            good.replace({"label_name": {"good": "goood"}}),
+            ("row 4, column 'label_name'", "unknown label 'goood'", "did you mean 'good'"),
+        ),
+        "missing class": (
+            good[good["label_name"] == "bad"],
+            ("no row has the label 'good'", "Allowed: rows of each", "add rows of it"),
+        ),
+        "empty text": (
+            good.assign(text=good["text"].where(good.index != 2, "  ")),
+            ("row 3, column 'text'", "fill it or drop the row"),
+        ),
+        "copied row": (
+            pd.concat([good, copied]),
+            ("1 of 7 rows are copied", "row 7 (evaluation row asked-0)", "take them out"),
+        ),
+        "pairs": (
+            good.rename(columns={"text": "text_a"}).assign(text_b="b"),
+            ("its rows are pairs", "Allowed: single texts", "evaluate it on the corpus"),
+        ),
+    }
+
+
+@pytest.mark.parametrize("problem", BAD)
+def test_bad_files_are_refused_before_anything_is_computed(
+    world: World, tmp_path: Path, problem: str
+) -> None:
+    rows, words = bad_files(world)[problem]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(InputError) as caught:
+        evaluated_cells(world, tmp_path / "cells", given_rows=str(tmp_path / "rows.csv"))
+    for word in ("rows.csv", "To mend: ", *words):
+        assert word in str(caught.value)
+    assert not (tmp_path / "cells").exists()
+
+
+def test_failed_cells_are_counted_and_shown(world: World, tmp_path: Path) -> None:
+    cells = evaluated_cells(world, tmp_path, methods="random distilled", learners="lr")
+    cells.loc[cells["method"] == "distilled", ["accuracy", "macro_f1", "accuracy_f1"]] = None
+    cells.loc[cells["method"] == "distilled", "error"] = "MemoryError: too small"
+    found = evaluation.evaluated(cells, world.evaluation())
+    assert found.report.failed_cells == 2
+    assert "distilled" not in found.report.scores[f"films {BUDGET}"]["lr"]
+
+
+class Corpora(PreparedCorpora):
+    """Prepared corpora that are in memory already."""
+
+    def __init__(self, corpora: Mapping[str, PreparedCorpus]) -> None:
+        super().__init__({name: {} for name in corpora})
+        self._corpora = corpora
+
+    def __getitem__(self, name: str) -> PreparedCorpus:
+        return self._corpora[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._corpora)
+
+
+def corpora(world: World) -> Corpora:
+    films = dataclasses.replace(world.prepared, distilled=None)
+    other = films.corpus.assign(text=[f"{text} again" for text in films.corpus["text"]])
+    return Corpora(
+        {"films": films, "plays": dataclasses.replace(films, name="plays", corpus=other)}
+    )
+
+
+def settings(world: World, **changes: Any) -> BenchmarkSettings:
+    given = {
+        "budgets": {"films": ["4/class", "2/class"], "plays": ["3/class"]},
+        "methods": "full random take dilm",
+        "learners": "lr textcnn",
+        "curve_methods": "random take",
+        "curve_learners": "lr",
+        "sets": 2,
+        "full_updates": 4,
+        "baselines": world.baselines,
+    }
+    return BenchmarkSettings(**{**given, **changes})
+
+
+def benchmarked_cells(world: World, folder: Path, **changes: Any) -> pd.DataFrame:
+    return benchmark.benchmark_cells(
+        corpora(world),
+        world.encoder,
+        folder,
+        SCORING,
+        SELECTION,
+        world.choices,
+        settings(world, **changes),
+    )
+
+
+def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -> None:
+    cells = benchmarked_cells(world, tmp_path)
+    assert cells["error"].isna().all()
+    counted = cells.groupby(["corpus", "budget"], sort=False)
+    assert {key: len(rows) for key, rows in counted} == {
+        ("films", "4/class"): 2 * (1 + 2 + 2),  # learners × (full, random, take); no DiLM here
+        ("films", "2/class"): 1 * (2 + 2),
+        ("plays", "3/class"): 2 * (1 + 2 + 2),
+    }
+    assert set(cells.query("budget == '2/class'")["rows"]) == {4}
+
+    published = read_published(ROOT / "conf/base/published.yml")
+    found = benchmark.benchmarked(cells, published, settings(world))
+    assert set(found.report.scores) == {"films 4/class", "films 2/class", "plays 3/class"}
+    assert set(found.comparisons["method"]) == {"take"}
+    assert "films" in found.page
+    assert "plays" in found.page
+    for plot in (found.scores_plot, found.margins_plot, found.budget_plot):
+        assert plot.to_json()
+
+    shown = benchmarked_cells(world, tmp_path, stored=True)
+    assert len(shown) == len(cells)
+    nothing = benchmarked_cells(world, tmp_path / "empty", stored=True)
+    assert nothing.empty
+    assert benchmark.benchmarked(nothing, published, settings(world)).report.cells == 0
+
+
+def test_a_quick_benchmark_is_a_part_of_it(world: World, tmp_path: Path) -> None:
+    quick = {"methods": "random take", "learners": "lr", "sets": 1}
+    cells = benchmarked_cells(world, tmp_path, quick=True, quickly=quick, corpora="plays")
+    assert cells[["corpus", "budget", "method", "learner"]].values.tolist() == [
+        ["plays", "3/class", method, "lr"] for method in ("random", "take")
+    ]
+
+
+def test_what_cannot_be_run_is_refused_first(world: World, tmp_path: Path) -> None:
+    command = "kedro run --pipeline=distill --params=corpus=imdb"
+    with pytest.raises(
+        InputError, match=f"'imdb' has no pool yet; ready are films, plays.*{command}"
+    ):
+        benchmarked_cells(world, tmp_path, corpora="films imdb")
+    with pytest.raises(InputError, match="no learner is called 'siamese'"):
+        benchmarked_cells(world, tmp_path, curve_learners="siamese", corpora="plays")
+    assert list(tmp_path.iterdir()) == []
