@@ -128,7 +128,7 @@ class TrackingHooks:
 
     def __init__(self) -> None:
         self._mlflow_hook: Any = None
-        self._project_path: Path | None = None
+        self._project_path = Path()
         self._corpus = ""
 
     @hook_impl

@@ -10,12 +10,11 @@ from take import __version__
 
 
 @cache
-def git_state(folder: Path | None = None) -> dict[str, str]:
+def git_state(folder: Path) -> dict[str, str]:
     """The commit the code is at, and whether it has been changed since; nothing outside of git."""
-    place = folder or Path(__file__).parent
 
     def git(*arguments: str) -> str:
-        command = ["git", "-C", str(place), *arguments]
+        command = ["git", "-C", str(folder), *arguments]
         return subprocess.run(  # noqa: S603 - fixed command, no user input
             command, capture_output=True, text=True, check=True, timeout=10
         ).stdout.strip()
@@ -35,7 +34,9 @@ def code_version() -> str:
     >>> code_version().startswith("0.")
     True
     """
-    state = git_state()
+    root = Path(__file__).parents[2]
+    # Not the commit of a repository that the package is merely installed in.
+    state = git_state(root) if (root / ".git").exists() else {}
     if not state:
         return __version__
     changed = ", changed since" if state["git_dirty"] == "true" else ""

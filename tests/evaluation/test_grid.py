@@ -14,7 +14,9 @@ import pytest
 from take.baselines.registry import METHODS
 from take.errors import InputError
 from take.evaluation.cells import cells_of, cells_table
+from take.evaluation.grid import Bench
 from take.evaluation.settings import LearnerChoices
+from tests.baselines.conftest import make_material
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World, table
 
@@ -470,3 +472,14 @@ def test_the_grid_says_how_long_it_will_take(
     with caplog.at_level(logging.INFO, logger="take"):
         world.grid(tmp_path).run([bench])
     assert "cells done" not in caplog.text  # all out of the store
+
+
+def test_a_metric_that_the_corpus_does_not_have_is_refused_first(
+    world: World, tmp_path: Path, spy: Spy
+) -> None:
+    bench = world.bench("random", "lr")
+    three = Bench(**{**vars(bench), "material": make_material()})
+    grid = world.grid(tmp_path, metrics={bench.corpus: "accuracy_f1"})
+    with pytest.raises(InputError, match="accuracy_f1, but there are 3 classes.*name another"):
+        grid.run([three])
+    assert spy.lessons == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ def test_the_split_is_read_by_nobody_but_who_asks_a_taught_model(
     # the next thing that is done, never while rows are made or a learner is taught.
     told = [event for event in spy.events if "identity" not in event]
     assert spy.events.count("labels read by identity") == 1
-    for before, event in zip(told, told[1:], strict=False):
+    for before, event in pairwise(told):
         if "read by ask" in event:
             assert before == "taught" or "read by ask" in before
         if before == "taught":  # every model is asked: no score is from anywhere else

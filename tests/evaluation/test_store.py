@@ -64,13 +64,17 @@ def test_a_set_comes_back_as_it_was(tmp_path: Path, rows: np.ndarray | None) -> 
     assert (found.rows.rows is None) == (rows is None)
 
 
-def test_sets_of_an_older_version_are_still_read(tmp_path: Path) -> None:
+def test_what_says_something_else_now_is_not_there(tmp_path: Path) -> None:
     store = CellStore(tmp_path)
+    store.keep_cell(CELL, np.array([1]))
     store.keep_training_set("a", made())
-    path = tmp_path / "sets" / "a.json"
-    content = path.read_text(encoding="utf-8")
-    path.write_text(content.replace('"digest"', '"older"'), encoding="utf-8")
-    assert store.training_set("a") is not None
+    cell, rows = tmp_path / "cells" / f"{CELL.fingerprint}.json", tmp_path / "sets" / "a.json"
+    for path, before, after in ((cell, "0.3", "0.9"), (rows, "quotes", "quoted")):
+        content = path.read_text(encoding="utf-8")
+        assert before in content
+        path.write_text(content.replace(before, after), encoding="utf-8")
+    assert store.cell(CELL.fingerprint) is None
+    assert store.training_set("a") is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"null", b"3", b"{}", b'{"rows": 1}'])

@@ -103,6 +103,22 @@ def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Pa
     assert "file" in found.table
 
 
+def test_a_file_may_be_named_in_the_settings_too(world: World, tmp_path: Path) -> None:
+    rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    asked = {"methods": "random", "learners": "lr_rows"}
+    named = {"baselines": {"file": str(tmp_path / "rows.csv")}}
+    cells = evaluated_cells(world, tmp_path, **asked, **named)
+    assert set(cells.query("method == 'file'")["rows"]) == {6}
+    rows.iloc[1:].to_csv(tmp_path / "others.csv", index=False)  # the command line comes first
+    cells = evaluated_cells(
+        world, tmp_path, given_rows=str(tmp_path / "others.csv"), **asked, **named
+    )
+    assert set(cells.query("method == 'file'")["rows"]) == {5}
+    with pytest.raises(InputError, match="no file is named.*--params=rows=<file>"):
+        evaluated_cells(world, tmp_path, methods="file random", learners="lr_rows")
+
+
 BAD = ("unknown label", "missing class", "empty text", "copied row", "pairs")
 
 

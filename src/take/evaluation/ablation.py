@@ -28,7 +28,7 @@ def ablation_table(
     and the interval is over sets.
     """
     found = comparisons_table(cells, headline, compared)
-    found = found[(found["method"] == compared) & found["other"].map(is_variant)]
+    found = found[(found["method"] == compared) & found["other"].map(is_variant).astype(bool)]
     by_learner = found.rename(columns={"other": "variant"})[list(_COLUMNS)]
     grid = measured(cells, headline)
     averages = []

@@ -139,7 +139,7 @@ def margins_figure(table: pd.DataFrame) -> Any:
 
 def scores_figure(summary: pd.DataFrame) -> Any:
     """What each method reached with each learner; TAKE's variants are left to the margins."""
-    scored = summary[(summary["n_cells"] > 0) & ~summary["method"].map(is_variant)]
+    scored = summary[(summary["n_cells"] > 0) & ~summary["method"].map(is_variant).astype(bool)]
     if scored.empty:
         return missing("No scores: no cell was evaluated, or all failed")
     blocks = [
@@ -182,10 +182,9 @@ def scores_figure(summary: pd.DataFrame) -> Any:
         f"Mean score and standard error; without bars, a single observation.{against} Of each "
         "corpus, the budget with the most scores."
     )
-    place = ""
-    if len(blocks) == 1:
-        place = f": {blocks[0]['corpus'].iloc[0]}, {blocks[0]['budget'].iloc[0]}"
-    return headed(figure, f"What learners reach with each training set{place}", caption)
+    alone = f": {blocks[0]['corpus'].iloc[0]}, {blocks[0]['budget'].iloc[0]}"
+    where = alone if len(blocks) == 1 else ""
+    return headed(figure, f"What learners reach with each training set{where}", caption)
 
 
 def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:

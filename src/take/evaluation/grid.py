@@ -75,7 +75,7 @@ class Grid:
 
     def run(self, benches: Sequence[Bench]) -> list[CellResult]:
         """All cells in order; those computed before come out of the store."""
-        self._refuse_unknown_learners(benches)
+        self._refuse_bad_requests(benches)
         given = [self._given(bench) for bench in benches]
         plans = [list(self.plan(bench)) for bench in benches]
         progress = Progress(
@@ -107,7 +107,16 @@ class Grid:
                     for training in range(trainings):
                         yield Planned(learner, name, set_seed, training)
 
-    def _refuse_unknown_learners(self, benches: Sequence[Bench]) -> None:
+    def _refuse_bad_requests(self, benches: Sequence[Bench]) -> None:
+        for bench in benches:
+            n_classes = len(bench.material.class_names)
+            if self.settings.metrics.get(bench.corpus) == "accuracy_f1" and n_classes > 2:
+                raise InputError(
+                    f"the metric is accuracy_f1, but there are {n_classes} classes",
+                    where=f"metrics, corpus {bench.corpus}",
+                    allowed="accuracy or macro_f1; accuracy_f1 is of two classes",
+                    remedy="name another metric for this corpus",
+                )
         for name in (*self.settings.methods_by_learner, *(n for b in benches for n in b.learners)):
             self.choices.of(name)
 

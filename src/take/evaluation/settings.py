@@ -66,7 +66,7 @@ class LearnerChoices(_Frozen):
     'glove.6B.100d.txt'
     >>> LearnerChoices().of("textcn")
     Traceback (most recent call last):
-    take.errors.InputError: learners: no learner is called 'textcn'. ... did you mean 'textcnn'?
+    take.errors.InputError: learners: no learner is called 'textcn'. ... 'textcnn', 'textrnn'?
     """
 
     word_vectors: str = Field(

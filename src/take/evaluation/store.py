@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from take.artifacts.atomic import atomic_path, write_text_atomically
+from take.artifacts.digests import value_digest
 from take.baselines.material import TrainingSet
 from take.evaluation.cells import CellResult
 from take.learners.base import Labels
@@ -41,14 +42,16 @@ class CellStore:
 
     def cell(self, fingerprint: str) -> CellResult | None:
         """A cell that was computed before."""
-        return _read(self._cell(fingerprint), CellResult.model_validate_json)
+        return _read(self._cell(fingerprint), _cell)
 
     def keep_cell(self, cell: CellResult, predicted: Labels) -> None:
         """Write a cell; its predictions first, so that a cell never stands without them."""
         path = self._cell(cell.fingerprint)
         with atomic_path(path.with_suffix(".npy")) as temporary, temporary.open("wb") as stream:
             np.save(stream, predicted.astype(np.int16))
-        write_text_atomically(path, cell.model_dump_json(indent=1))
+        content = cell.model_dump()
+        checked = {**content, "checksum": value_digest(content)}
+        write_text_atomically(path, json.dumps(checked, indent=1, ensure_ascii=False))
 
     def predictions(self, fingerprint: str) -> Labels:
         """What the learner of a stored cell answered to each row that it was asked."""
@@ -80,6 +83,15 @@ class CellStore:
         return self.folder / "sets" / f"{fingerprint}.json"
 
 
+def _cell(content: str) -> CellResult:
+    """A cell as it was written; one that says something else now is no cell."""
+    found = json.loads(content)
+    checksum = found.pop("checksum")
+    if checksum != value_digest(found):
+        raise ValueError("another result than was written")
+    return CellResult.model_validate(found)
+
+
 def _made_set(content: str) -> MadeSet:
     """A set as it was written; one that says something else now is no set."""
     found = json.loads(content)
@@ -91,7 +103,7 @@ def _made_set(content: str) -> MadeSet:
         source=found["source"],
         rows=None if rows is None else np.array(rows, dtype=np.int64),
     )
-    if found.get("digest", made.digest) != made.digest:  # sets made before digests have none
+    if found["digest"] != made.digest:
         raise ValueError("other rows than were written")
     return MadeSet(made, found["seconds"])
 
@@ -101,6 +113,6 @@ def _read(path: Path, parse: Callable[[str], Kept]) -> Kept | None:
         return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         _logger.warning("%s cannot be read: computed anew.", path.name)
         return None

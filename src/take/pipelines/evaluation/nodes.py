@@ -79,7 +79,8 @@ def evaluation_cells(
         generator_rows,
         distilled,
     )
-    baselines = settings.baselines.model_copy(update={"selection": selection, "file": given_rows})
+    file = given_rows or settings.baselines.file
+    baselines = settings.baselines.model_copy(update={"selection": selection, "file": file})
     grid = Grid(
         settings.model_copy(update={"baselines": baselines}),
         choices,
@@ -87,8 +88,8 @@ def evaluation_cells(
         code_version(),
     )
     material = prepared.material(str(budget), encoder, scoring, selection, folder / "searches")
-    methods = tuple(name for name in settings.methods if name != "file")
-    if given_rows is not None:
+    methods = settings.methods
+    if file is not None and "file" not in methods:
         methods = ("file", *methods)
     bench = Bench(
         settings.corpus,
