@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from take.baselines.registry import method
 from take.errors import InputError
 from take.evaluation.cells import CellResult
 from take.evaluation.cost import costing
-from take.evaluation.progress import Progress, readable_time
+from take.evaluation.progress import Progress, hushed, readable_time
 from take.evaluation.sets import Sets, given_sets, make_set, taught_rows
 from take.evaluation.settings import GridSettings, LearnerChoices, Names
 from take.evaluation.split import SealedSplit
@@ -87,7 +86,7 @@ class Grid:
             ],
         )
         found: list[CellResult] = []
-        with _hushed("take.encoder.encode"):  # a line for every set of forty rows
+        with hushed("take.encoder.encode"):  # a line for every set of forty rows
             for bench, plan, sets in zip(benches, plans, given, strict=True):
                 found += _Run(self, bench, progress, sets).cells(plan)
         failed = sum(cell.error is not None for cell in found)
@@ -281,18 +280,6 @@ class _Run:
         if made.seconds > 5:
             _logger.info("Rows by '%s', seed %s: %s.", name, seed, readable_time(made.seconds))
         return made, True
-
-
-@contextmanager
-def _hushed(name: str) -> Iterator[None]:
-    """A logger that says no more than warnings for a while."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _module_of(name: str) -> str:

@@ -1,11 +1,12 @@
-"""How far a grid is, and how long the rest will take."""
+"""What is said while a grid runs: how far it is, and how long the rest will take."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 _logger = logging.getLogger(__name__)
 
@@ -94,3 +95,15 @@ def readable_time(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+@contextmanager
+def hushed(name: str) -> Iterator[None]:
+    """A logger that says no more than warnings for a while."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
