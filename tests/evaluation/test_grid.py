@@ -352,9 +352,16 @@ def test_a_learner_that_fails_stops_nobody_else(world: World, tmp_path: Path, sp
     assert errors == [None, "RuntimeError: diverged"]
 
 
-def test_what_does_not_apply_is_left_out(world: World, tmp_path: Path) -> None:
-    cells = world.grid(tmp_path).run([world.bench("dilm random", "lr")])
-    assert [cell.method for cell in cells] == ["random", "random"]
+def test_what_does_not_apply_is_left_out_and_said_once(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "take.evaluation.grid"):
+        cells = world.grid(tmp_path).run([world.bench("dilm random", "lr lr_rows")])
+    assert {cell.method for cell in cells} == {"random"}
+    assert [line for line in caplog.messages if "left out" in line] == [
+        "films: 'dilm' is left out. method 'dilm': dilm_root is not set. To mend: set it to the "
+        "folder with DiLM's published sets, or leave 'dilm' out."
+    ]
 
 
 def test_a_user_s_rows_are_refused_before_anything_is_computed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ class GivenRowsDataset(AbstractDataset[None, str | None]):
         """A digest of the file, or of all the files that the name may stand for."""
         if self._name is None:
             return "no file"
-        pattern = Path(self._name.replace("{seed}", "*"))
-        files = sorted(pattern.parent.glob(pattern.name)) if pattern.parent.is_dir() else []
-        return value_digest({file.name: file_digest(file) for file in files if file.is_file()})
+        # The seed may stand in a folder's name, too; other characters mean themselves.
+        pattern = glob.escape(self._name).replace("{seed}", "*")
+        files = [Path(file) for file in glob.glob(pattern)]  # noqa: PTH207 - it may be absolute
+        return value_digest({str(file): file_digest(file) for file in files if file.is_file()})
 
     def load(self) -> str | None:
         """The name; what reads the rows also says what is wrong with them."""

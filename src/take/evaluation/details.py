@@ -45,6 +45,7 @@ def grid_sections(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[
             f"Scores are {METRICS.get(metric, metric)} in %{rows}.",
             _by_learner(block, _marked, with_seeds=True),
             folded("Share of full data kept, %", _by_learner(block, _kept)),
+            folded("Accuracy / macro F1, %", _by_learner(block, _both_metrics)),
             folded(
                 "Difference from `random`, points, with its 95 % interval",
                 _by_learner(block, lambda row: points(row, _VS_RANDOM)),
@@ -170,6 +171,10 @@ def _marked(row: Row) -> str:
         return "failed"
     text = f"{score(row)} {MARKS.get(str(row['margin_verdict']), '')}".rstrip()
     return f"**{text}**" if row["method"] == row["compared"] else text
+
+
+def _both_metrics(row: Row) -> str:
+    return f"{percent(row['accuracy'])} / {percent(row['macro_f1'])}"
 
 
 def _kept(row: Row) -> str:

@@ -159,8 +159,7 @@ class _Run:
             made, taught = self._training_set(planned.method, planned.set_seed)
             cell, is_new = self._computed(empty, planned, made, taught)
             seconds = cell.seconds if is_new else None
-        except (NotApplicableError, _NotStoredError) as reason:
-            _logger.debug("%s", reason)
+        except (NotApplicableError, _NotStoredError):
             return None
         except Exception as error:  # recorded, and the other cells go on
             _logger.warning("%s failed: %s", _named(empty), error)
@@ -250,6 +249,8 @@ class _Run:
                 self._sets[name, seed] = made, taught_rows(made, self._bench.material)
             except Exception as error:  # raised again for every cell
                 self._sets[name, seed] = error
+                if isinstance(error, NotApplicableError) and seed == 0:
+                    _logger.info("%s: '%s' is left out. %s", self._bench.corpus, name, error)
             self._progress.made(name, seconds)
         found = self._sets[name, seed]
         if isinstance(found, Exception):
@@ -275,7 +276,7 @@ class _Run:
             return stored, False
         if self._grid.stored:
             raise _NotStoredError(fingerprint)
-        made = make_set(name, material, settings, seed)
+        made = make_set(name, material, settings, seed, search=fingerprint[:16])
         self._grid.store.keep_training_set(fingerprint, made)
         if made.seconds > 5:
             _logger.info("Rows by '%s', seed %s: %s.", name, seed, readable_time(made.seconds))

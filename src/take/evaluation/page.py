@@ -169,7 +169,9 @@ def _what_was_run(cells: pd.DataFrame, summary: pd.DataFrame, departures: Depart
             table(["learner", "what it is", "updates", "updates, full"], learners, left=2),
             "TF-IDF comes in two protocols: words and idf of the whole corpus, as in the paper "
             "(`lr`, `siamese_lr`), and of the taught rows alone, which is what someone has who "
-            "was handed only those (`lr_rows`, `siamese_lr_rows`).",
+            "was handed only those (`lr_rows`, `siamese_lr_rows`). The selector `exam` looks for "
+            "rows that teach ridge regressions on φ and TF-IDF well, asked about training rows: "
+            "the logistic regressions here are of that kind, networks and transformers are not.",
             table(["method", "what it is"], methods, left=2),
         ]
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,10 +22,17 @@ Sets = dict[tuple[str, int], tuple[MadeSet, Taught] | Exception]
 """By method and seed: rows as they were made and as they are taught, or why there are none."""
 
 
-def make_set(name: str, material: Material, settings: BaselineSettings, seed: int) -> MadeSet:
-    """The rows of a method, and what they took."""
+def make_set(
+    name: str, material: Material, settings: BaselineSettings, seed: int, search: str = ""
+) -> MadeSet:
+    """The rows of a method, and what they took; `search` names a folder of its own to work in."""
+    # A search that is done clears its folder, and with it what others beside it have so far.
+    work = material.work / search if material.work is not None and search else None
     with costing() as cost:
-        rows = method(name)(material, settings, seed)
+        rows = method(name)(replace(material, work=work), settings, seed)
+    if work is not None:
+        with suppress(OSError):  # it was never there, or something is left in it
+            work.rmdir()
     return MadeSet(rows, cost.seconds)
 
 
