@@ -29,7 +29,10 @@ def page(cells: pd.DataFrame) -> str:
     run = yaml.safe_load(RUN.read_text(encoding="utf-8"))
     provenance = Provenance(run["commands"], run["date"], run["machine"])
     departures = Departures(
-        notes=run["notes"], budgets=run["budgets"], evaluation_rows=run["evaluation_rows"]
+        notes=run["notes"],
+        learners=run["learners"],
+        budgets=run["budgets"],
+        evaluation_rows=run["evaluation_rows"],
     )
     published = read_published(ROOT / "conf/base/published.yml")
     return results_page(cells, published, run["metrics"], provenance, departures)

@@ -32,6 +32,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "distill": distill,
         "distillation": select,
         "embedding": embed,
+        "evaluate": distill + evaluation.create_pipeline(),
         "evaluation": evaluation.create_pipeline(),
         "generation": generate,
         "ingestion": ingest,

@@ -326,7 +326,8 @@ def test_a_method_that_fails_stops_nobody_else(
     cells = world.grid(tmp_path).run([bench])
     failed = [cell for cell in cells if cell.error]
     assert {cell.method for cell in failed} == {"herding"}
-    assert {cell.error for cell in failed} == {"MemoryError: no room for a million candidates"}
+    reasons = {cell.error for cell in failed}
+    assert all(reason.startswith("MemoryError in test_grid.py, line ") for reason in reasons)
     assert all(cell.accuracy is None for cell in failed)
     assert len(cells) == 3 * 2 * 2
     assert "4 of 12 cells failed" in caplog.text
@@ -349,7 +350,9 @@ def test_a_learner_that_fails_stops_nobody_else(world: World, tmp_path: Path, sp
 
     spy.before_teaching = fail_once
     errors = [cell.error for cell in world.grid(tmp_path).run([world.bench("random", "textcnn")])]
-    assert errors == [None, "RuntimeError: diverged"]
+    # Where it happened, but not what others say of it: their messages may quote a text.
+    assert errors[0] is None
+    assert errors[1].startswith("RuntimeError in test_grid.py, line ")
 
 
 def test_what_does_not_apply_is_left_out_and_said_once(

@@ -185,6 +185,9 @@ class Corpora(PreparedCorpora):
     def __iter__(self) -> Iterator[str]:
         return iter(self._corpora)
 
+    def labels(self, name: str) -> dict[str, int]:
+        return self._corpora[name].corpus["label_name"].value_counts(sort=False).to_dict()
+
 
 def corpora(world: World) -> Corpora:
     films = dataclasses.replace(world.prepared, distilled=None)
@@ -263,4 +266,19 @@ def test_what_cannot_be_run_is_refused_first(world: World, tmp_path: Path) -> No
         benchmarked_cells(world, tmp_path, corpora="films imdb")
     with pytest.raises(InputError, match="no learner is called 'siamese'"):
         benchmarked_cells(world, tmp_path, curve_learners="siamese", corpora="plays")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"budgets": {"plays": ["4000/class"]}}, "budget 4000/class asks for 4000"),
+        ({"methods": "random distilled"}, "distilled.*pipeline 'evaluation'"),
+    ],
+)
+def test_what_is_wrong_with_the_last_corpus_is_refused_before_the_first_is_run(
+    world: World, tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        benchmarked_cells(world, tmp_path, **changes)
     assert list(tmp_path.iterdir()) == []

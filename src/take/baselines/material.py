@@ -51,6 +51,7 @@ class Material:
     kernel_weights: Callable[[str], Float64] | None = None  # κ by another temporal kernel's name
     unfiltered: Callable[[], LabelledRows] | None = None  # the pool before the label filter
     distilled: TrainingSet | None = None  # what a run has distilled
+    variants: str = ""  # a digest of what the callables go by
 
     def __post_init__(self) -> None:
         if len(self.budgets) != len(self.class_names) or self.weights.shape != (len(self.corpus),):
@@ -78,15 +79,15 @@ class Material:
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 of all that decides training sets but the settings, the seed and the callables.
+        """SHA-256 of all that decides training sets but the settings and the seed.
 
-        These follow from what made the rest. Nor does `evaluation` count: it only refuses.
+        The callables count by `variants`. `evaluation` does not count: it only refuses.
         """
         kept = ["none"] if self.distilled is None else [self.distilled.digest]
         unseen = np.full(1, -1) if self.unseen is None else self.unseen
         return digest_of(
             [
-                [self.name, *self.class_names],
+                [self.name, *self.class_names, self.variants],
                 np.array(self.budgets),
                 self.weights,
                 unseen,

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, cast
 from kedro.io import AbstractDataset, DatasetError
 
 from take.artifacts.digests import value_digest
+from take.corpus.table import class_names, class_sizes
 from take.datasets.artifact import Artifact, check_together
 from take.errors import InputError
 from take.evaluation.prepared import PreparedCorpus
@@ -38,6 +39,11 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
             if name not in self._artifacts:
                 self.refuse(name)
             check_together(self._artifacts[name])
+
+    def labels(self, name: str) -> dict[str, int]:
+        """Rows of each class, without reading more than the corpus's table."""
+        corpus = self._artifacts[name]["corpus"].load()
+        return dict(zip(class_names(corpus), class_sizes(corpus), strict=True))
 
     def refuse(self, name: str) -> NoReturn:
         """Say what to run first."""

@@ -1,4 +1,4 @@
-"""A folder in which a long computation keeps what it has so far."""
+"""Folders in which long computations keep what they have so far."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 
-class WorkFolderDataset(AbstractDataset[None, Path]):
-    """Loads a path; what is in it changes no result and may be deleted at any time."""
+class StoreFolderDataset(AbstractDataset[None, Path]):
+    """Loads a path to results that are kept one by one.
+
+    It has no identity, so that a node that reads it always runs: what is there costs it nothing,
+    and what failed or was not computed the last time is tried again.
+    """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
         self._path = Path(filepath)
         self.metadata = metadata
-
-    def identity(self) -> str:
-        """The same whatever it holds: it saves time and decides nothing."""
-        return "work folder"
 
     def load(self) -> Path:
         """Where the folder is, or will be."""
@@ -29,3 +29,11 @@ class WorkFolderDataset(AbstractDataset[None, Path]):
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._path)}
+
+
+class WorkFolderDataset(StoreFolderDataset):
+    """Loads a path; what is in it changes no result and may be deleted at any time."""
+
+    def identity(self) -> str:
+        """The same whatever it holds: it saves time and decides nothing."""
+        return "work folder"

@@ -27,6 +27,8 @@ class Departures:
 
     notes: Mapping[str, str] = field(default_factory=dict)
     """Such as "34,266 of its 120,000 training rows"."""
+    learners: Mapping[str, str] = field(default_factory=dict)
+    """How learners were taught, as far as their titles do not say: "batches of 8"."""
     budgets: Mapping[str, str] = field(default_factory=dict)
     """Which of our budgets stands beside the paper's; else the same, or that with most scores."""
     evaluation_rows: Mapping[str, int] = field(default_factory=dict)

@@ -5,11 +5,15 @@ Everything that is shown (tables, plots, the page of results) is made from cells
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
+
+from take.errors import TakeError
 
 Metric = Literal["accuracy", "macro_f1", "accuracy_f1"]
 
@@ -84,3 +88,11 @@ def cells_of(table: pd.DataFrame) -> list[CellResult]:
         CellResult.model_validate({k: None if pd.isna(v) else v for k, v in row.items()})
         for row in table.to_dict("records")
     ]
+
+
+def failure(error: Exception) -> str:
+    """Our own message; of others, which may quote a text, what happened and where."""
+    if isinstance(error, TakeError):
+        return f"{type(error).__name__}: {error}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

@@ -136,6 +136,32 @@ def failures_section(cells: pd.DataFrame) -> str:
     return f"## Failed cells\n\n{table(header, rows, left=len(header))}"
 
 
+def missing_section(summary: pd.DataFrame) -> str:
+    """What was not run: methods by learner, of those that each corpus and budget has anything of.
+
+    Full data is trained once; other methods are short where they have fewer sets than most.
+    """
+    lines = []
+    for (corpus, budget), block in summary.groupby(["corpus", "budget"], sort=False):
+        usual = int(block.loc[block["method"] != FULL, "n_sets"].max() or 0)
+        methods = ordered_methods(block["method"])
+        for learner in ordered_learners(block["learner"]):
+            mine = block[block["learner"] == learner]
+            sets: dict[str, int] = dict(zip(mine["method"], mine["n_sets"], strict=True))
+            absent = [code(name) for name in methods if not sets.get(name)]
+            short = [
+                f"{code(name)} ({count} of {usual} sets)"
+                for name, count in sets.items()
+                if 0 < count < usual and name != FULL
+            ]
+            if absent or short:
+                where = f"{code(corpus)} at {budget}, {code(learner)}"
+                lines.append(f"- {where}: {', '.join([*absent, *short])}")
+    if not lines:
+        return ""
+    return "## What was not run\n\n" + folded("By corpus and learner", "\n".join(lines))
+
+
 def _by_learner(block: pd.DataFrame, show: Callable[[Row], str], with_seeds: bool = False) -> str:
     """Methods down, learners across."""
     learners, methods = ordered_learners(block["learner"]), ordered_methods(block["method"])

@@ -15,13 +15,12 @@ from typing import NamedTuple
 from take.artifacts.digests import code_digests, value_digest
 from take.baselines.errors import NotApplicableError
 from take.baselines.material import Material
-from take.baselines.registry import method
-from take.errors import InputError
-from take.evaluation.cells import CellResult
+from take.evaluation.cells import CellResult, failure
 from take.evaluation.cost import costing
+from take.evaluation.lesson import lesson
 from take.evaluation.progress import Progress, hushed, readable_time
-from take.evaluation.sets import Sets, given_sets, make_set, taught_rows
-from take.evaluation.settings import GridSettings, LearnerChoices, Names
+from take.evaluation.sets import Sets, described, given_sets, make_set
+from take.evaluation.settings import GridSettings, LearnerChoices, Names, check_metric
 from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore, MadeSet
 from take.learners import Learner, Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
@@ -30,6 +29,8 @@ from take.learners.settings import LinearSettings
 _logger = logging.getLogger(__name__)
 
 _SEEDS_A_SET = 1000  # training j on set i has the seed 1000 i + j: no training is done twice
+_DECIDING = ("take.learners", "take.evaluation.lesson", "take.evaluation.split")
+"""Whose code decides a cell's scores, given its rows."""
 _KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed")
 
 
@@ -108,14 +109,8 @@ class Grid:
 
     def _refuse_bad_requests(self, benches: Sequence[Bench]) -> None:
         for bench in benches:
-            n_classes = len(bench.material.class_names)
-            if self.settings.metrics.get(bench.corpus) == "accuracy_f1" and n_classes > 2:
-                raise InputError(
-                    f"the metric is accuracy_f1, but there are {n_classes} classes",
-                    where=f"metrics, corpus {bench.corpus}",
-                    allowed="accuracy or macro_f1; accuracy_f1 is of two classes",
-                    remedy="name another metric for this corpus",
-                )
+            metric = self.settings.metrics.get(bench.corpus, "accuracy")
+            check_metric(bench.corpus, metric, len(bench.material.class_names))
         for name in (*self.settings.methods_by_learner, *(n for b in benches for n in b.learners)):
             self.choices.of(name)
 
@@ -135,9 +130,7 @@ class _Run:
     def __init__(self, grid: Grid, bench: Bench, progress: Progress, given: Sets) -> None:
         self._grid, self._bench, self._progress, self._sets = grid, bench, progress, given
         self._learners: dict[str, Learner | Exception] = {}
-        self._code = value_digest(
-            {**code_digests("take.learners"), **code_digests("take.evaluation.metrics")}
-        )
+        self._code = value_digest([code_digests(module) for module in _DECIDING])
 
     def cells(self, plan: Sequence[Planned]) -> list[CellResult]:
         """Each cell of the plan, but those of methods that do not apply to this corpus."""
@@ -162,8 +155,9 @@ class _Run:
         except (NotApplicableError, _NotStoredError):
             return None
         except Exception as error:  # recorded, and the other cells go on
-            _logger.warning("%s failed: %s", _named(empty), error)
-            return empty.model_copy(update={"error": f"{type(error).__name__}: {error}"})
+            reason = failure(error)
+            _logger.warning("%s failed: %s", _named(empty), reason)
+            return empty.model_copy(update={"error": reason})
         else:
             return cell
         finally:
@@ -246,7 +240,10 @@ class _Run:
             try:
                 made, is_new = self._made(name, seed)
                 seconds = made.seconds if is_new else None
-                self._sets[name, seed] = made, taught_rows(made, self._bench.material)
+                self._sets[name, seed] = (
+                    made,
+                    lesson(made.rows, len(self._bench.material.class_names)),
+                )
             except Exception as error:  # raised again for every cell
                 self._sets[name, seed] = error
                 if isinstance(error, NotApplicableError) and seed == 0:
@@ -268,7 +265,7 @@ class _Run:
                 "seed": seed,
                 "settings": settings,
                 "material": material.identity,
-                "code": code_digests(_module_of(name)),
+                "made by": described(name, settings, self._bench.corpus),
             }
         )
         stored = self._grid.store.training_set(fingerprint)
@@ -281,12 +278,6 @@ class _Run:
         if made.seconds > 5:
             _logger.info("Rows by '%s', seed %s: %s.", name, seed, readable_time(made.seconds))
         return made, True
-
-
-def _module_of(name: str) -> str:
-    """Where a method is written: as a function, or as an object of a class."""
-    found = method(name)
-    return getattr(found, "__module__", None) or type(found).__module__
 
 
 def _named(cell: CellResult) -> str:

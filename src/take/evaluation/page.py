@@ -9,7 +9,13 @@ import pandas as pd
 
 from take.evaluation.beside import Beside, Departures
 from take.evaluation.cells import Metric
-from take.evaluation.details import cost_section, failures_section, grid_sections, parts_section
+from take.evaluation.details import (
+    cost_section,
+    failures_section,
+    grid_sections,
+    missing_section,
+    parts_section,
+)
 from take.evaluation.markdown import NOTHING, code, percent, points, table
 from take.evaluation.names import (
     FULL,
@@ -63,6 +69,7 @@ def results_page(
         parts_section(cells, headline, compared),
         cost_section(summary),
         failures_section(cells),
+        missing_section(summary),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -158,7 +165,7 @@ def _what_was_run(cells: pd.DataFrame, summary: pd.DataFrame, departures: Depart
         row = [code(corpus), whole, f"{asked:,}", METRICS.get(metric, metric), budgets, seeds]
         corpora.append([*row, f"{len(mine):,}", departures.notes.get(corpus, "")])
     learners = [
-        [code(name), *_learner(summary[summary["learner"] == name])]
+        [code(name), *_learner(summary[summary["learner"] == name], departures.learners.get(name))]
         for name in ordered_learners(summary["learner"])
     ]
     methods = [[code(name), meaning(name) or NOTHING] for name in ordered_methods(cells["method"])]
@@ -177,9 +184,9 @@ def _what_was_run(cells: pd.DataFrame, summary: pd.DataFrame, departures: Depart
     )
 
 
-def _learner(mine: pd.DataFrame) -> Iterator[str]:
+def _learner(mine: pd.DataFrame, note: str | None) -> Iterator[str]:
     titles = [str(title) for title in mine["learner_title"].dropna().unique() if title]
-    yield "; or ".join(titles) or NOTHING
+    yield ("; or ".join(titles) or NOTHING) + (f" ({note})" if note else "")
     for group in (mine[mine["method"] != FULL], mine[mine["method"] == FULL]):
         counts = sorted({int(count) for count in group["updates"].dropna()})
         yield " to ".join(f"{n:,}" for n in dict.fromkeys(counts[:1] + counts[-1:])) or NOTHING

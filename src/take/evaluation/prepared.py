@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from take.artifacts.digests import code_digests, value_digest
 from take.baselines.copies import EvaluationCopies
 from take.baselines.material import Material, TrainingSet
 from take.corpus.budget import Budget
@@ -94,6 +95,14 @@ class PreparedCorpus:
             kernel_weights=cache(lambda kernel: self._kernel_weights(kernel, scoring)),
             unfiltered=cache(lambda: self._unfiltered(encoder, selection)),
             distilled=self._distilled(),
+            variants=value_digest(
+                {
+                    "scoring": scoring,
+                    "decay": self.study.decay,
+                    "code": code_digests("take.knowledge.scorers"),
+                    "reasons": self.samples["reason"].value_counts().to_dict(),
+                }
+            ),
         )
 
     def _joined(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from take.artifacts.digests import code_digests, file_digest
 from take.baselines.material import Material
 from take.baselines.registry import method
 from take.baselines.settings import BaselineSettings
 from take.evaluation.cost import costing
+from take.evaluation.lesson import lesson
 from take.evaluation.store import MadeSet
-from take.learners import Taught, Texts
+from take.learners import Taught
 
 GIVEN = frozenset({"file", "distilled"})
 """Methods whose rows a user hands in: what is wrong with them is refused, not recorded."""
@@ -36,17 +39,6 @@ def make_set(
     return MadeSet(rows, cost.seconds)
 
 
-def taught_rows(made: MadeSet, material: Material) -> Taught:
-    """What a learner is shown of a set: rows that count for nothing it is not."""
-    rows, n_classes = made.rows, len(material.class_names)
-    if np.all(rows.weights == 1):
-        # A copy: of a table's labels, which nobody can write to, torch warns.
-        return Taught(Texts.of(*rows.texts), rows.labels.copy(), n_classes)
-    counted = np.flatnonzero(rows.weights > 0)
-    texts = ([column[row] for row in counted] for column in rows.texts)
-    return Taught(Texts.of(*texts), rows.labels[counted], n_classes, rows.weights[counted])
-
-
 def given_sets(
     material: Material, settings: BaselineSettings, methods: Sequence[str], sets: int
 ) -> Sets:
@@ -57,6 +49,18 @@ def given_sets(
         for seed in range(sets):
             if seed == 0 or one_for_each_seed:
                 made = make_set(name, material, settings, seed)
-                taught = taught_rows(made, material)
+                taught = lesson(made.rows, len(material.class_names))
             found[name, seed] = made, taught
     return found
+
+
+def described(name: str, settings: BaselineSettings, corpus: str) -> dict[str, Any]:
+    """What decides a method's rows beside settings, seed and material: its code, and its files."""
+    found = method(name)
+    is_function = inspect.isfunction(found)
+    published = Path(settings.dilm_root or "", f"{corpus}.parquet")
+    return {
+        "options": "" if is_function else repr(found),
+        "code": code_digests(found.__module__ if is_function else type(found).__module__),
+        "file": file_digest(published) if name == "dilm" and published.is_file() else "",
+    }

@@ -12,13 +12,14 @@ from pydantic import (
     ConfigDict,
     Field,
     computed_field,
+    field_validator,
     model_validator,
 )
 
 from take.artifacts.digests import file_digest
 from take.baselines.registry import METHODS, method
 from take.baselines.settings import BaselineSettings
-from take.corpus.budget import Budget
+from take.corpus.budget import Budget, check_budget
 from take.errors import InputError, closest
 from take.evaluation.cells import Metric
 from take.learners import DEFAULTS
@@ -194,6 +195,15 @@ class BenchmarkSettings(GridSettings):
         *("textcnn", "textrnn", "transformer"),
     )
 
+    @field_validator("methods")
+    @classmethod
+    def _several_corpora(cls, methods: Names) -> Names:
+        if "distilled" in methods:
+            raise ValueError(
+                "'distilled' is of one corpus and budget: use 'take' here, or pipeline 'evaluation'"
+            )
+        return methods
+
     @property
     def grid(self) -> GridSettings:
         """The whole grid, or the quick one."""
@@ -206,3 +216,25 @@ class BenchmarkSettings(GridSettings):
         """The first is that of the whole grid, the others those of the curve."""
         budgets = self.budgets.get(corpus, ("20/class",))
         return budgets[:1] if self.quick else budgets
+
+    def check(self, corpus: str, classes: dict[str, int]) -> None:
+        """Refuse budgets and a metric that a corpus of so many rows of each class does not have."""
+        for budget in self.budgets_of(corpus):
+            check_budget(Budget.parse(budget), list(classes.values()), list(classes))
+        check_metric(corpus, self.metrics.get(corpus, "accuracy"), len(classes))
+
+
+def check_metric(corpus: str, metric: Metric, n_classes: int) -> None:
+    """Refuse the F1 of class 1 where there are more than two.
+
+    >>> check_metric("news", "accuracy_f1", 4)
+    Traceback (most recent call last):
+    take.errors.InputError: metrics, corpus news: the metric is accuracy_f1, but there are 4 ...
+    """
+    if metric == "accuracy_f1" and n_classes > 2:
+        raise InputError(
+            f"the metric is accuracy_f1, but there are {n_classes} classes",
+            where=f"metrics, corpus {corpus}",
+            allowed="accuracy or macro_f1; accuracy_f1 is of two classes",
+            remedy="name another metric for this corpus",
+        )

@@ -92,7 +92,12 @@ def comparisons_table(
         if key.method not in (compared, DISTILLED) or not grid[key].scores:
             continue
         others = [k for k in _ordered(grid) if k[:3] == key[:3] and k != key and grid[k].scores]
-        means = {k.method: _mean(grid[k]) for k in others if k.method != FULL}
+        # A method with one seed of five may be lucky: it is compared, but not the one to beat.
+        means = {
+            k.method: _mean(grid[k])
+            for k in others
+            if k.method != FULL and _n_sets(grid[k]) >= _n_sets(grid[key])
+        }
         best = _best({name: mean for name, mean in means.items() if is_rival(name)}, key.method)
         best_of_all = _best(means, key.method)
         for other in others:
@@ -203,6 +208,10 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 def _mean(found: Measured) -> float:
     return found.found.mean if found.found is not None else float("nan")
+
+
+def _n_sets(found: Measured) -> int:
+    return len({cell.set_seed for cell in found.scores})
 
 
 def _best(means: Mapping[str, float], of: str) -> str | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from take.corpus.budget import Budget
+from take.corpus.table import class_sizes
 from take.datasets.prepared_corpora import PreparedCorpora
 from take.encoder.encode import Encoder
 from take.evaluation.beside import Departures
@@ -59,8 +62,11 @@ def benchmark_cells(
     """Every cell of the grid, corpus by corpus: what was computed before is not computed again."""
     names = settings.corpora or tuple(corpora)
     corpora.check(names)
-    for learner in settings.curve_learners:  # of a later corpus, perhaps: refused hours before
+    # What is wrong with the last corpus is refused before hours are spent on the first.
+    for learner in settings.curve_learners:
         choices.of(learner)
+    for name in names:
+        settings.check(name, corpora.labels(name))
     baselines = settings.baselines.model_copy(update={"selection": selection})
     grid = Grid(
         settings.grid.model_copy(update={"baselines": baselines}),
@@ -74,20 +80,21 @@ def benchmark_cells(
     for name in names:
         prepared = corpora[name]
         _logger.info("Corpus %s: %s rows.", name, f"{len(prepared.corpus):,}")
-        searches = folder / "searches"
-        material = prepared.material("1/class", encoder, scoring, selection, searches)
+        first, *others = settings.budgets_of(name)
+        material = prepared.material(first, encoder, scoring, selection, folder / "searches")
+        sizes = class_sizes(prepared.corpus)
         of_corpus, split = shared_for(material, shared), prepared.split()
         benches = [
             Bench(
                 name,
                 budget,
-                prepared.material(budget, encoder, scoring, selection, searches),
+                replace(material, budgets=Budget.parse(budget).split(sizes)),
                 split,
                 of_corpus,
                 grid.settings.methods if rank == 0 else settings.curve_methods,
                 grid.settings.learners if rank == 0 else settings.curve_learners,
             )
-            for rank, budget in enumerate(settings.budgets_of(name))
+            for rank, budget in enumerate((first, *others))
         ]
         cells += grid.run(benches)
     return cells_table(cells)
