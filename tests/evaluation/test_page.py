@@ -239,3 +239,29 @@ def test_tables_are_rectangular():
         columns = one.replace("\\|", "").count("|")
         assert width in (None, columns), one
         width = columns
+
+
+def test_what_was_not_run_is_listed():
+    few = {name: MEANS[name] for name in ("full", "random", "take")}
+    made = [*cells("sst2"), *cells("sst2", "transformer", means=few)]
+    made = [
+        cell
+        for cell in made
+        if not (cell.learner == "transformer" and cell.method == "take" and cell.set_seed == 3)
+    ]
+    listed = section(page(made), "## What was not run")
+    assert "`sst2` at 20/class, `transformer`: `eda`, `kmeans`" in listed
+    assert "`take` (3 of 4 sets)" in listed
+    assert "`lr`" not in listed
+    assert "What was not run" not in page(cells("sst2"))
+
+
+def test_how_a_learner_was_taught_can_be_told():
+    told = page(cells("sst2", "transformer"), learners={"transformer": "batches of 8"})
+    assert "MiniLM, fully fine-tuned (batches of 8)" in told
+
+
+def test_a_method_of_one_lucky_seed_is_not_the_rival_to_beat():
+    lucky = [c for c in cells("sst2", means={"herding": 0.9}) if c.set_seed == 0]
+    told = line(section(page([*cells("sst2"), *lucky]), "## In short"), "`sst2`")
+    assert "60.0 ± 0.6 `kmeans`" in told
