@@ -2,8 +2,9 @@
 
     python benchmarks/transformer.py sst2 float32,16,40,1 bfloat16,8,200,3
 
-Each protocol is precision, batch rows, updates, seeds. Forty random training rows are taught and 1,500
-other training rows asked; the evaluation split is never read. Reads what `ingestion` made of the corpus.
+Each protocol is precision, batch rows, updates, seeds. Forty random training rows are taught and
+1,500 other training rows asked; the evaluation split is never read. Reads what `ingestion` made of
+the corpus.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def load(corpus: str) -> pd.DataFrame:
     root = Path(__file__).resolve().parents[1]
     bootstrap_project(root)
     with KedroSession.create(root, runtime_params={"corpus": corpus}) as session:
-        table: pd.DataFrame = session.load_context().catalog.load("corpus")
+        get = session.load_context().catalog.load  # type: ignore[attr-defined]
+        table: pd.DataFrame = get("corpus")
     return table
 
 
