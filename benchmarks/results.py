@@ -23,6 +23,16 @@ KEPT = ROOT / "benchmarks/results/cells.parquet"
 RUN = ROOT / "benchmarks/results/run.yml"
 PAGE = ROOT / "docs/results.md"
 
+PICTURES = """
+## Pictures
+
+The plots `benchmark_margins_plot` and `benchmark_budget_plot` as kedro-viz and MLflow show them, on this page as screenshots.
+
+![What take gains over each method](images/results-margins.png)
+
+![What more rows bring](images/results-budget.png)
+"""  # noqa: E501
+
 
 def page(cells: pd.DataFrame) -> str:
     """The page, with what benchmarks/results/run.yml says of the run that made the cells."""
@@ -35,7 +45,8 @@ def page(cells: pd.DataFrame) -> str:
         evaluation_rows=run["evaluation_rows"],
     )
     published = read_published(ROOT / "conf/base/published.yml")
-    return results_page(cells, published, run["metrics"], provenance, departures)
+    made = results_page(cells, published, run["metrics"], provenance, departures)
+    return f"{made}\nNot run at all: {run['missing']}.\n{PICTURES}"
 
 
 def newest(path: Path) -> Path:
