@@ -7,7 +7,6 @@ from take.errors import InputError
 from take.evaluation.statistics import (
     Cell,
     Interval,
-    bootstrap_difference,
     paired_difference,
     share_kept,
     summarise,
@@ -112,31 +111,6 @@ def test_only_common_cells_are_compared():
     assert (found.pairs, found.mean) == (2, pytest.approx(0.15))
     with pytest.raises(InputError, match="no seeds in common"):
         paired_difference(ours, {Cell(5, 5): 0.7})
-
-
-def test_the_bootstrap_is_that_of_drawn_rows():
-    rng = np.random.default_rng(0)
-    ours, theirs = rng.random((3, 300)) < 0.75, rng.random((3, 300)) < 0.70
-    low, high = bootstrap_difference(ours, theirs, seed=1)
-    rows = rng.integers(0, 300, (4000, 300))
-    drawn = (ours.mean(axis=0) - theirs.mean(axis=0))[rows].mean(axis=1)
-    assert (low, high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.003)
-    assert (low, high) == bootstrap_difference(ours, theirs, seed=1)
-
-
-def test_pairing_makes_the_bootstrap_narrow():
-    rng = np.random.default_rng(0)
-    theirs = rng.random((1, 500)) < 0.7
-    ours = theirs | (rng.random((1, 500)) < 0.1)
-    paired = bootstrap_difference(ours, theirs)
-    unpaired = bootstrap_difference(ours[:, rng.permutation(500)], theirs)
-    assert paired.verdict == "better"
-    assert paired.high - paired.low < 0.5 * (unpaired.high - unpaired.low)
-
-
-def test_predictions_of_other_rows_are_refused():
-    with pytest.raises(InputError, match="shapes"):
-        bootstrap_difference(np.ones((1, 4), dtype=bool), np.ones((1, 5), dtype=bool))
 
 
 def test_the_share_kept_has_the_error_of_a_ratio():

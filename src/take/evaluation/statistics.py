@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from take.errors import InputError
 
 Float64 = NDArray[np.float64]
-Correct = NDArray[np.bool_]
 Over = Literal["sets", "trainings", "nothing"]
 Verdict = Literal["better", "worse", "no difference shown"]
 
 CONFIDENCE = 0.95
-BOOTSTRAP_DRAWS = 10_000
 # Scores are counts over counts: what differs by less differs by rounding.
 _EQUAL = 1e-12
 
@@ -167,40 +165,6 @@ def paired_difference(
         reach = found.standard_error * float(t.ppf((1 + confidence) / 2, found.degrees_of_freedom))
         interval = Interval(found.mean - reach, found.mean + reach)
     return Difference(found.mean, found.standard_error, interval, found.over, len(common))
-
-
-def bootstrap_difference(
-    ours: Correct, theirs: Correct, seed: int = 0, confidence: float = CONFIDENCE
-) -> Interval:
-    """The difference in accuracy if other evaluation rows had been drawn, from stored predictions.
-
-    Both are (cells, rows) of right or wrong, of the same cells and rows. Rows are drawn with
-    replacement, for both methods alike, and the interval is that of the percentiles. It speaks of
-    these trained learners on other rows; `paired_difference` of other sets and trainings.
-
-    Drawing rows is drawing from the few values that a row's difference, summed over cells, can
-    have: one multinomial draw each, whatever the number of rows.
-
-    >>> right = np.array([[True, True, True, True, False] * 40])
-    >>> wrong = np.array([[True, True, True, False, False] * 40])
-    >>> [round(bound, 3) for bound in bootstrap_difference(right, wrong)]
-    [0.145, 0.255]
-    """
-    if ours.shape != theirs.shape or ours.ndim != 2 or not ours.size:
-        raise InputError(
-            f"predictions have the shapes {ours.shape} and {theirs.shape}",
-            where="bootstrap difference",
-            allowed="(cells, rows), the same for both",
-            remedy="compare methods on the same seeds and evaluation rows",
-        )
-    n_cells, n_rows = ours.shape
-    by_row = ours.sum(axis=0, dtype=np.int64) - theirs.sum(axis=0, dtype=np.int64)
-    values, counts = np.unique(by_row, return_counts=True)
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(n_rows, counts / n_rows, size=BOOTSTRAP_DRAWS)
-    means = drawn @ values / (n_rows * n_cells)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(low), float(high))
 
 
 class Share(NamedTuple):
