@@ -20,8 +20,9 @@ RUN = ("run", "--pipeline=embedding", "--params=corpus=films")
 
 def test_every_registered_pipeline_runs(distilled_films: Project) -> None:
     """After `distill` they run on their own, from the artifacts before them."""
+    few = "evaluation.learners=lr,benchmark.quick=true,benchmark.quickly.learners=lr"
     for name in sorted(register_pipelines()):
-        command = ("run", f"--pipeline={name}", "--params=corpus=films,budget=5/class")
+        command = ("run", f"--pipeline={name}", f"--params=corpus=films,budget=5/class,{few}")
         distilled_films.kedro(*command)
 
 
