@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-_SHORTCUTS = frozenset({"corpus", "budget", "raw_root", "rows"})
-"""What `--params` sets beside parameters: for all stages at once, or a file to be read."""
+_SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
+"""What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _FILTERS = (
     "tags",

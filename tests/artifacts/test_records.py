@@ -149,3 +149,20 @@ def test_equal_contents_have_equal_digests_wherever_they_stand(tmp_path: Path) -
             temporary.write_text(json.dumps([1, 2]))
         digests.append(write_record(path).content_digest)
     assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize(
+    ("place", "is_problem"),
+    [
+        ("01_raw/mine.csv", False),
+        ("08_reporting/cells/sets/a.json", False),
+        ("02_intermediate/cells/stray.parquet", True),  # a corpus may be called that
+        ("07_model_output/films/stray.parquet", True),
+    ],
+)
+def test_what_needs_no_record_is_known_by_its_place(
+    tmp_path: Path, place: str, is_problem: bool
+) -> None:
+    (tmp_path / place).parent.mkdir(parents=True)
+    (tmp_path / place).write_text("x")
+    assert bool(verify(tmp_path).problems) is is_problem

@@ -181,7 +181,7 @@ def test_a_missing_file_and_a_missing_column_are_named(tmp_path):
     with pytest.raises(InputError, match=r"nothing.csv: there is no such file"):
         method("file")(make_material(), settings, 0)
     settings = BaselineSettings(file=str(tmp_path / "nowhere" / "set.csv"))
-    with pytest.raises(InputError, match=r"no such file.*check the path in --params=rows="):
+    with pytest.raises(InputError, match=r"no such file.*check the path in evaluation.baselines"):
         method("file")(make_material(), settings, 0)
     with pytest.raises(InputError, match="there is no column 'label'"):
         evaluated(tmp_path / "set.csv", {"text": ROWS["text"]})

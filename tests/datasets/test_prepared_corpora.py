@@ -136,7 +136,9 @@ def test_an_unknown_corpus_is_refused_with_the_command_to_run() -> None:
         PreparedCorpora({})["imdb"]
     with pytest.raises(InputError, match=command):
         PreparedCorpora({}).check(["imdb"])
-    with pytest.raises(InputError, match="distill --params=corpus=rotten_tomatoes"):
+    with pytest.raises(
+        InputError, match="no corpus has a pool yet.*distill --params=corpus=<name>` first"
+    ):
         PreparedCorpora({}).check([])
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 from pydantic import ValidationError
@@ -140,24 +138,6 @@ def test_a_learner_without_a_list_of_its_own_is_taught_by_all() -> None:
     assert settings.taught_by("lr", settings.methods) == ("full", "random", "take")
     assert settings.taught_by("slow", settings.methods) == ("full", "take")
     assert settings.taught_by("slow", ("random",)) == ()
-
-
-def test_settings_are_others_when_the_user_s_rows_are(tmp_path: Path) -> None:
-    """Or the runner would show the results of rows that are not there any more."""
-    file = tmp_path / "rows.csv"
-
-    def settings() -> dict:
-        return EvaluationSettings(baselines={"file": str(file)}).model_dump(mode="json")
-
-    absent = settings()
-    file.write_text("text,label\ngood,1\n")
-    first = settings()
-    assert first == settings() != absent
-    file.write_text("text,label\nfine,1\n")
-    assert settings() != first
-    named = EvaluationSettings(baselines={"file": str(tmp_path / "{seed}.csv")}, sets=3)
-    assert len(named.file_digests) == 3
-    assert EvaluationSettings().file_digests == ()
 
 
 def test_the_project_s_own_settings_are_valid() -> None:

@@ -77,7 +77,9 @@ def test_an_evaluation_is_shown_reused_and_extended_by_a_user_s_file(ready: Proj
     # A file and another learner: what was computed stays, and only their cells are added.
     kept, rows = cell_files(ready), rows_of(ready)
     rows.to_csv(ready.path / "rows.csv", index=False)
-    given = evaluation("rows=rows.csv", "evaluation.learners=lr lr_rows lr_phi")
+    given = evaluation(
+        "evaluation.baselines.file=rows.csv", "evaluation.learners=lr lr_rows lr_phi"
+    )
     more = ready.kedro(*given)
     assert is_run(more, "evaluate_distilled")
     assert {path: stamp for path, stamp in cell_files(ready).items() if path in kept} == kept
@@ -103,7 +105,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_computed(ready: Proj
     before = ready.artifacts()
     rows = pd.concat([rows_of(ready), rows_of(ready, "evaluation_split", 1)])
     rows.to_csv(ready.path / "rows.csv", index=False)
-    copied = ready.kedro(*evaluation("rows=rows.csv"), ok=False)
+    copied = ready.kedro(*evaluation("evaluation.baselines.file=rows.csv"), ok=False)
     for words in (
         "rows.csv: 2 of 14 rows are copied from the evaluation split: row 13 (evaluation row ",
         "To mend: take them out",

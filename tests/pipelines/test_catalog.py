@@ -17,7 +17,7 @@ CATALOG = {
 
 PIPELINES = ("distill", "redistil", "evaluation", "benchmark")  # every node is in one of them
 NOT_MADE = (
-    *("raw_corpus", "encoder", "language_model", "published", "prepared_corpora", "given_rows"),
+    *("raw_corpus", "encoder", "language_model", "published", "prepared_corpora"),
     *("search_folder", "cell_folder"),  # places to work in
 )
 ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many

@@ -28,7 +28,6 @@ def evaluated_cells(
     world: World,
     folder: Path,
     budget: str | int = BUDGET,
-    given_rows: str | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
     parts = [
@@ -38,8 +37,12 @@ def evaluated_cells(
     ]
     chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
     return evaluation.evaluation_cells(
-        *parts, given_rows, world.encoder, folder, budget, SCORING, SELECTION, world.choices, chosen
+        *parts, world.encoder, folder, budget, SCORING, SELECTION, world.choices, chosen
     )
+
+
+def user_file(folder: Path) -> dict[str, str]:
+    return {"file": str(folder / "rows.csv")}
 
 
 def test_an_evaluation_from_rows_to_pictures(world: World, tmp_path: Path) -> None:
@@ -91,7 +94,7 @@ def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Pa
     cells = evaluated_cells(
         world,
         tmp_path,
-        given_rows=str(tmp_path / "rows.csv"),
+        baselines=user_file(tmp_path),
         methods="random distilled",
         learners="lr textcnn",
     )
@@ -103,19 +106,14 @@ def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Pa
     assert "file" in found.table
 
 
-def test_a_file_may_be_named_in_the_settings_too(world: World, tmp_path: Path) -> None:
+def test_other_rows_under_the_same_name_are_evaluated_anew(world: World, tmp_path: Path) -> None:
     rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    asked = {"methods": "random", "learners": "lr_rows"}
-    named = {"baselines": {"file": str(tmp_path / "rows.csv")}}
-    cells = evaluated_cells(world, tmp_path, **asked, **named)
-    assert set(cells.query("method == 'file'")["rows"]) == {6}
-    rows.iloc[1:].to_csv(tmp_path / "others.csv", index=False)  # the command line comes first
-    cells = evaluated_cells(
-        world, tmp_path, given_rows=str(tmp_path / "others.csv"), **asked, **named
-    )
-    assert set(cells.query("method == 'file'")["rows"]) == {5}
-    with pytest.raises(InputError, match="no file is named.*--params=rows=<file>"):
+    asked = {"methods": "random", "learners": "lr_rows", "baselines": user_file(tmp_path)}
+    for count in (6, 5):
+        rows.iloc[:count].to_csv(tmp_path / "rows.csv", index=False)
+        cells = evaluated_cells(world, tmp_path, **asked)
+        assert set(cells.query("method == 'file'")["rows"]) == {count}
+    with pytest.raises(InputError, match="no file is named.*evaluation.baselines.file"):
         evaluated_cells(world, tmp_path, methods="file random", learners="lr_rows")
 
 
@@ -157,7 +155,7 @@ def test_bad_files_are_refused_before_anything_is_computed(
     rows, words = bad_files(world)[problem]
     rows.to_csv(tmp_path / "rows.csv", index=False)
     with pytest.raises(InputError) as caught:
-        evaluated_cells(world, tmp_path / "cells", given_rows=str(tmp_path / "rows.csv"))
+        evaluated_cells(world, tmp_path / "cells", baselines=user_file(tmp_path))
     for word in ("rows.csv", "To mend: ", *words):
         assert word in str(caught.value)
     assert not (tmp_path / "cells").exists()

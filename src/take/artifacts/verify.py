@@ -10,7 +10,7 @@ from take.artifacts.records import RECORD_SUFFIX, damage, is_put_aside
 
 # What is in them has no record: the user's own files, and the thousands of cells of a grid, which
 # are computed anew where they cannot be read.
-_WITHOUT_RECORDS = frozenset({"01_raw", "cells"})
+_WITHOUT_RECORDS = ("01_raw/", "08_reporting/cells/")
 
 
 @dataclass
@@ -44,7 +44,7 @@ def verify(folder: Path) -> Verification:
         elif path.is_file() and not is_put_aside(path):
             others.append(path)
     for path in others:
-        is_exempt = _WITHOUT_RECORDS & set(path.relative_to(folder).parts[:-1])
+        is_exempt = path.relative_to(folder).as_posix().startswith(_WITHOUT_RECORDS)
         if is_exempt or path.parent == folder:
             continue
         if not recorded & {path, *path.parents}:

@@ -28,7 +28,7 @@ def file(material: Material, settings: BaselineSettings, seed: int) -> TrainingS
         raise InputError(
             "no file is named",
             where="method 'file'",
-            remedy="name a .parquet, .csv or .jsonl of labelled rows: --params=rows=<file>",
+            remedy="set evaluation.baselines.file to a .parquet, .csv or .jsonl of labelled rows",
         )
     split = read_labelled(Path(settings.file.replace("{seed}", str(seed))), material.task)
     texts = checked_texts(split, material.task)

@@ -30,7 +30,7 @@ def read_labelled(path: Path, task: Task) -> RawSplit:
     """The rows of a .parquet, .csv or .jsonl file, if they are of the corpus's task."""
     if not path.is_file():
         near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
-        hint = closest(path.name, near) if near else "check the path in --params=rows=…"
+        hint = closest(path.name, near) if near else "check the path in evaluation.baselines.file"
         raise InputError("there is no such file", where=str(path), remedy=hint)
     if path.suffix.lower() in _TEXT_FILES:
         _check_readable(path)

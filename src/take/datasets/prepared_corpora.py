@@ -35,7 +35,13 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse corpora that are not ready, or whose parts do not belong together."""
-        for name in names or ("rotten_tomatoes",):
+        if not names:
+            raise InputError(
+                "no corpus has a pool yet",
+                where="benchmark.corpora",
+                remedy="run `kedro run --pipeline=distill --params=corpus=<name>` first",
+            )
+        for name in names:
             if name not in self._artifacts:
                 self.refuse(name)
             check_together(self._artifacts[name])

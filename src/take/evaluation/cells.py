@@ -82,14 +82,6 @@ def cells_table(cells: Iterable[CellResult]) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(numbers, "float64"))
 
 
-def cells_of(table: pd.DataFrame) -> list[CellResult]:
-    """The cells of such a table."""
-    return [
-        CellResult.model_validate({k: None if pd.isna(v) else v for k, v in row.items()})
-        for row in table.to_dict("records")
-    ]
-
-
 def failure(error: Exception) -> str:
     """Our own message; of others, which may quote a text, what happened and where."""
     if isinstance(error, TakeError):

@@ -18,11 +18,10 @@ from take.evaluation.names import (
     ordered_learners,
     ordered_methods,
 )
+from take.evaluation.summary import DIFFERENCE, VS_RANDOM
 from take.evaluation.text import ABOVE, BELOW, MARKS, METRICS, number, score, seeds
 
 Row = dict[Any, Any]
-_VS_RANDOM = ("vs_random", "vs_random_low", "vs_random_high", "vs_random_verdict")
-_DIFFERENCE = ("difference", "low", "high", "verdict")
 
 
 def grid_sections(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[str]:
@@ -48,7 +47,7 @@ def grid_sections(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[
             folded("Accuracy / macro F1, %", _by_learner(block, _both_metrics)),
             folded(
                 "Difference from `random`, points, with its 95 % interval",
-                _by_learner(block, lambda row: points(row, _VS_RANDOM)),
+                _by_learner(block, lambda row: points(row, VS_RANDOM)),
             ),
             *_against(here),
             folded(
@@ -79,7 +78,7 @@ def parts_section(cells: pd.DataFrame, headline: Mapping[str, Metric], compared:
             [
                 meaning(variant),
                 code(variant),
-                *(points(places.get((variant, name), {}), _DIFFERENCE) for name in columns),
+                *(points(places.get((variant, name), {}), DIFFERENCE) for name in columns),
             ]
             for variant in ordered_methods(block["variant"])
         ]
@@ -182,7 +181,7 @@ def _against(comparisons: pd.DataFrame) -> Iterator[str]:
         renamed = mine.drop(columns="method").rename(columns={"other": "method"})
 
         def show(row: Row) -> str:
-            text = points(row, _DIFFERENCE)
+            text = points(row, DIFFERENCE)
             return f"**{text}**" if row["runner_up"] else text
 
         yield folded(

@@ -31,6 +31,8 @@ _logger = logging.getLogger(__name__)
 _SEEDS_A_SET = 1000  # training j on set i has the seed 1000 i + j: no training is done twice
 _DECIDING = ("take.learners", "take.evaluation.lesson", "take.evaluation.split")
 """Whose code decides a cell's scores, given its rows."""
+_BY_CONTENT = {"file", "dilm_root"}
+"""Settings that name files: those count by what is in them, and for their own method alone."""
 _KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed")
 
 
@@ -263,7 +265,7 @@ class _Run:
             {
                 "method": name,
                 "seed": seed,
-                "settings": settings,
+                "settings": settings.model_dump(mode="json", exclude=_BY_CONTENT),
                 "material": material.identity,
                 "made by": described(name, settings, self._bench.corpus),
             }

@@ -28,10 +28,8 @@ from take.evaluation.names import (
 )
 from take.evaluation.paper_tables import PAPER_TABLES, elsewhere_table, gains_table, paper_table
 from take.evaluation.published import Published
-from take.evaluation.summary import compared_in, comparisons_table, summary_table
+from take.evaluation.summary import DIFFERENCE, compared_in, comparisons_table, summary_table
 from take.evaluation.text import METRICS, score
-
-DIFFERENCE = ("difference", "low", "high", "verdict")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import (
@@ -11,12 +10,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    computed_field,
     field_validator,
     model_validator,
 )
 
-from take.artifacts.digests import file_digest
 from take.baselines.registry import METHODS, method
 from take.baselines.settings import BaselineSettings
 from take.corpus.budget import Budget, check_budget
@@ -127,14 +124,6 @@ class GridSettings(_Frozen):
         default={}, description="what counts on a corpus, where it is not accuracy"
     )
     baselines: BaselineSettings = BaselineSettings()
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def file_digests(self) -> tuple[str, ...]:
-        """Of the user's own rows, seed by seed: settings are other ones when the rows are."""
-        written = self.baselines.file or ""
-        paths = {Path(written.replace("{seed}", str(seed))): None for seed in range(self.sets)}
-        return tuple(file_digest(path) if path.is_file() else "" for path in paths if written)
 
     def taught_by(self, learner: str, methods: Names) -> Names:
         """Those of the methods that a learner is taught by."""

@@ -22,16 +22,16 @@ from take.evaluation.names import (
 from take.evaluation.statistics import Difference, runner_up, share_kept
 
 SCORES: tuple[Metric, ...] = ("accuracy", "macro_f1", "accuracy_f1")
-_VS_RANDOM = ("vs_random", "vs_random_low", "vs_random_high", "vs_random_verdict")
+VS_RANDOM = ("vs_random", "vs_random_low", "vs_random_high", "vs_random_verdict")
 _MARGIN = ("margin", "margin_low", "margin_high", "margin_verdict")
-_DIFFERENCE = ("difference", "low", "high", "verdict")
+DIFFERENCE = ("difference", "low", "high", "verdict")
 _SUMMARY = (
     *Key._fields,
     *("metric", "mean", "standard_error", "over", "set_deviation", "training_deviation"),
     *("n_sets", "n_distinct_sets", "n_cells", "n_failed"),
     *SCORES,
     *("share_kept", "share_kept_error"),
-    *_VS_RANDOM,
+    *VS_RANDOM,
     *("compared", *_MARGIN),
     *("rows", "asked_rows", "updates", "seconds", "set_seconds", "peak_megabytes"),
     "learner_title",
@@ -43,7 +43,7 @@ _TEXTS = (
 _COUNTS = ("n_sets", "n_distinct_sets", "n_cells", "n_failed", "pairs")
 _COMPARISONS = (
     *("corpus", "budget", "learner", "method", "other", "metric", "mean", "other_mean"),
-    *(*_DIFFERENCE, "pairs", "runner_up", "overall_runner_up"),
+    *(*DIFFERENCE, "pairs", "runner_up", "overall_runner_up"),
 )
 
 
@@ -87,11 +87,12 @@ def comparisons_table(
     data, TAKE's own variants among them. Without common seeds the difference is left empty.
     """
     grid = measured(cells, headline)
+    keys = _ordered(grid)
     rows = []
-    for key in _ordered(grid):
+    for key in keys:
         if key.method not in (compared, DISTILLED) or not grid[key].scores:
             continue
-        others = [k for k in _ordered(grid) if k[:3] == key[:3] and k != key and grid[k].scores]
+        others = [k for k in keys if k[:3] == key[:3] and k != key and grid[k].scores]
         # A method with one seed of five may be lucky: it is compared, but not the one to beat.
         means = {
             k.method: _mean(grid[k])
@@ -109,7 +110,7 @@ def comparisons_table(
                     "metric": grid[key].metric,
                     "mean": _mean(grid[key]),
                     "other_mean": _mean(grid[other]),
-                    **_difference(found, _DIFFERENCE),
+                    **_difference(found, DIFFERENCE),
                     "pairs": found.pairs if found else 0,
                     "runner_up": other.method == best,
                     "overall_runner_up": other.method == best_of_all,
@@ -133,7 +134,7 @@ def _summary_row(key: Key, grid: Mapping[Key, Measured], compared: str) -> dict[
     row: dict[str, Any] = {
         **key._asdict(),
         "metric": mine.metric,
-        "n_sets": len({cell.set_seed for cell in mine.scores}),
+        "n_sets": _n_sets(mine),
         "n_distinct_sets": mine.n_distinct_sets,
         "n_cells": len(mine.scores),
         "n_failed": mine.n_failed,
@@ -161,7 +162,7 @@ def _summary_row(key: Key, grid: Mapping[Key, Measured], compared: str) -> dict[
         error = None if key.method == FULL else share.standard_error
         row |= {"share_kept": share.value, "share_kept_error": error}
     if random is not None and key.method != RANDOM:
-        row |= _difference(difference(mine, random), _VS_RANDOM)
+        row |= _difference(difference(mine, random), VS_RANDOM)
     if ours is not None and key.method != chosen:
         row |= _difference(difference(ours, mine), _MARGIN)
     return row

@@ -64,11 +64,6 @@ class WordVectors:
             for column in texts.columns
         ]
 
-    def unknown_share(self, texts: Texts) -> float:
-        """The share of words without a vector."""
-        ids = np.concatenate([ids for column in self.ids(texts) for ids in column])
-        return float((ids == UNKNOWN).mean())
-
 
 def load_word_vectors(settings: WordVectorSettings, cache: Path | None = None) -> WordVectors:
     """The vectors that the settings name; `cache` keeps what a large text file was read into."""

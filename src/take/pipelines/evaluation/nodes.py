@@ -54,7 +54,6 @@ def evaluation_cells(
     pool_embeddings: Embeddings,
     generator_rows: pd.DataFrame,
     distilled: pd.DataFrame,
-    given_rows: str | None,
     encoder: Encoder,
     folder: Path,
     budget: str | int,
@@ -79,8 +78,7 @@ def evaluation_cells(
         generator_rows,
         distilled,
     )
-    file = given_rows or settings.baselines.file
-    baselines = settings.baselines.model_copy(update={"selection": selection, "file": file})
+    baselines = settings.baselines.model_copy(update={"selection": selection})
     grid = Grid(
         settings.model_copy(update={"baselines": baselines}),
         choices,
@@ -89,7 +87,7 @@ def evaluation_cells(
     )
     material = prepared.material(str(budget), encoder, scoring, selection, folder / "searches")
     methods = settings.methods
-    if file is not None and "file" not in methods:
+    if baselines.file is not None and "file" not in methods:
         methods = ("file", *methods)
     bench = Bench(
         settings.corpus,

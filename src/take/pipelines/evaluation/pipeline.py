@@ -25,7 +25,6 @@ def create_pipeline() -> Pipeline:
                     "pool_embeddings",
                     "generator_rows",
                     "distilled",
-                    "given_rows",
                     "encoder",
                     "cell_folder",
                     "params:distillation.budget",
