@@ -14,7 +14,6 @@ from take import __version__
 from take.artifacts.digests import plain
 from take.artifacts.records import flatten, read_record
 from take.errors import InputError, closest
-from take.pipeline_registry import TO_COME
 from take.version import git_state
 
 if TYPE_CHECKING:
@@ -26,18 +25,6 @@ _logger = logging.getLogger(__name__)
 
 _SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
-
-_FILTERS = (
-    "tags",
-    "node_names",
-    "from_nodes",
-    "to_nodes",
-    "from_inputs",
-    "to_outputs",
-    "namespaces",
-)
-"""What makes a run one of a part of its pipeline."""
-
 
 _TABLES = frozenset({"evaluation_table", "benchmark_table"})
 
@@ -87,18 +74,6 @@ class RequestHooks:
                     where="generation.sampling.rows",
                     remedy=f"generate at least {most * self._n_classes} rows, or lower the budget",
                 )
-
-    @hook_impl
-    def after_pipeline_run(self, run_params: dict[str, Any]) -> None:
-        """Say how far `distill` goes as long as stages are missing."""
-        names = run_params.get("pipeline_names") or ["__default__"]
-        is_partial = any(run_params.get(key) for key in _FILTERS)
-        if TO_COME and not is_partial and {"distill", "__default__"} & set(names):
-            _logger.warning(
-                "This is as far as 'distill' goes in version %s. Still to come: %s.",
-                __version__,
-                ", ".join(TO_COME),
-            )
 
 
 def chosen_corpus(context: KedroContext) -> str:

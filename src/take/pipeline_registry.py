@@ -3,6 +3,7 @@
 from kedro.pipeline import Pipeline
 
 from take.pipelines import (
+    audit,
     benchmark,
     distillation,
     embedding,
@@ -11,9 +12,6 @@ from take.pipelines import (
     ingestion,
     scoring,
 )
-
-TO_COME = ("audit",)
-"""Stages that this version does not have yet."""
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -25,18 +23,25 @@ def register_pipelines() -> dict[str, Pipeline]:
     score = scoring.create_pipeline()
     generate = generation.create_pipeline()
     select = distillation.create_pipeline()
-    distill = embed + score + generate + select
+    review = audit.create_pipeline()
+    evaluate = evaluation.create_pipeline()
+    made = embed + score + generate + select
+    distill = made + review
     return {
         "__default__": distill,
+        "audit": review,
         "benchmark": benchmark.create_pipeline(),
         "distill": distill,
         "distillation": select,
         "embedding": embed,
-        "evaluate": distill + evaluation.create_pipeline(),
-        "evaluation": evaluation.create_pipeline(),
+        # The audit after the evaluation, so that the report has its figures.
+        "evaluate": made
+        + evaluate
+        + audit.create_pipeline(cells="evaluation_cells", summary="evaluation_summary"),
+        "evaluation": evaluate,
         "generation": generate,
         "ingestion": ingest,
         # A grown corpus: the pool stays, and what was distilled before stays where it still stands.
-        "redistil": embed + score + distillation.create_redistil_pipeline(),
+        "redistil": embed + score + distillation.create_redistil_pipeline() + review,
         "scoring": score,
     }

@@ -16,6 +16,8 @@ from take.artifacts.records import (
     write_record,
 )
 from take.artifacts.verify import verify
+from take.audit.manifest import write_manifest
+from tests.audit.released import MADE, privacy
 
 ORIGIN = Origin(
     node="n", code={"m": "1"}, parameters={"stage": {"a": 1, "b": "x"}}, inputs={"corpus": "d"}
@@ -166,3 +168,63 @@ def test_what_needs_no_record_is_known_by_its_place(
     (tmp_path / place).parent.mkdir(parents=True)
     (tmp_path / place).write_text("x")
     assert bool(verify(tmp_path).problems) is is_problem
+
+
+@pytest.mark.parametrize("mark", [".123.partial.parts", "parts.altered-20261116T120000000000"])
+def test_what_lies_in_a_leftover_or_put_aside_folder_is_no_problem(
+    tmp_path: Path, mark: str
+) -> None:
+    inner = tmp_path / "02_intermediate" / mark / "a"
+    inner.parent.mkdir(parents=True)
+    inner.write_text("a")
+    assert verify(tmp_path).problems == []
+
+
+def release(folder: Path) -> Path:
+    (folder / "data").mkdir(parents=True)
+    (folder / "README.md").write_text("# A card")
+    (folder / "data/rows.bin").write_bytes(bytes(range(256)))
+    facts = {"corpus": "films", "budget": "2/class", "rows": 4}
+    write_manifest(folder, **facts, privacy=privacy(), reproduction=MADE)
+    return folder
+
+
+@pytest.mark.parametrize("checked", [".", "given", "given/films"])
+def test_a_copied_release_is_checked_without_a_record(tmp_path: Path, checked: str) -> None:
+    folder = release(tmp_path / "given/films")
+    outcome = verify(tmp_path / checked)
+    assert (outcome.checked, outcome.problems) == (1, [])
+    (folder / "data/rows.bin").write_bytes(b"short")
+    (folder / "data/added.bin").write_bytes(b"")
+    (folder / "README.md").unlink()
+    assert verify(tmp_path / checked).problems == [
+        f"{folder / 'README.md'} is missing",
+        f"{folder / 'data/rows.bin'} was altered: 5 bytes where 256 were written",
+        f"{folder / 'data/added.bin'} was added to the artifact",
+    ]
+
+
+def test_a_release_with_a_record_is_one_artifact_and_its_damage_is_told_once(
+    tmp_path: Path,
+) -> None:
+    folder = release(tmp_path / "07_model_output/films/release")
+    write_record(folder)
+    assert (verify(tmp_path).checked, verify(tmp_path).problems) == (1, [])
+    (folder / "data/rows.bin").write_bytes(bytes(256))
+    problem = f"{folder / 'data/rows.bin'} was altered: its SHA-256 is not the recorded one"
+    assert verify(tmp_path).problems == [problem]
+
+
+def test_a_record_that_was_renewed_does_not_hide_an_altered_release(tmp_path: Path) -> None:
+    folder = release(tmp_path / "07_model_output/films/release")
+    (folder / "README.md").write_text("# a card")
+    write_record(folder)
+    [problem] = verify(tmp_path).problems
+    assert problem.startswith(f"{folder / 'README.md'} was altered")
+
+
+def test_files_beside_the_manifest_of_another_program_need_a_record(tmp_path: Path) -> None:
+    folder = tmp_path / "07_model_output/films/app"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text('{"name": "an app"}')
+    assert verify(tmp_path).problems == [f"{folder / 'manifest.json'} has no record"]

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from take.corpus.ingest import IngestionSettings, ingest
+from take.corpus.ingest import CorpusReport, IngestionSettings, ingest
 from take.corpus.sources import RawCorpus, RawSplit
-from take.corpus.spec import CorpusSpec
+from take.corpus.spec import About, CorpusSpec
 
 SETTINGS = IngestionSettings(budget="1/class")
 SPEC = CorpusSpec.model_validate(
@@ -113,3 +113,19 @@ def test_a_label_may_be_given_by_name_or_id() -> None:
 def test_the_report_holds_no_text() -> None:
     rows = [(f"confidential {i}", i % 2) for i in range(100)]
     assert "confidential" not in ingest(raw(rows), SETTINGS).report.model_dump_json()
+
+
+def test_whose_the_corpus_is_travels_with_the_report() -> None:
+    about = About(licence="mit", language="en", citation="@misc{films}")
+    rows = [(f"text {i}", i % 2) for i in range(100)]
+    spec = SPEC.model_copy(update={"about": about})
+    report = ingest(raw(rows, spec=spec), SETTINGS).report
+    assert report.about == about
+    assert CorpusReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_a_report_of_version_0_1_is_still_read() -> None:
+    rows = [(f"text {i}", i % 2) for i in range(100)]
+    written = ingest(raw(rows), SETTINGS).report.model_dump(mode="json")
+    del written["about"]
+    assert CorpusReport.model_validate(written).about == About()

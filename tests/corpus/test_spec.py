@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from take.corpus.sources import CorpusSource
-from take.corpus.spec import CorpusSpec, select_corpus
+from take.corpus.spec import About, CorpusSpec, select_corpus
 from take.errors import InputError
 from tests.conftest import CSV_CORPUS, ROOT
 
@@ -67,6 +67,11 @@ def test_a_name_cannot_leave_its_folder(name: object) -> None:
         ({"source": {"kind": "hub", "path": "a/b", "revision": "main"}}, "revision"),
         ({"sorce": {}}, "sorce"),
         ({"evaluation": {"fraction": 1.5}}, "less than 1"),
+        ({"about": {"licence": "CC BY 4.0"}}, "about.licence: .*pattern"),
+        ({"about": {"licence": ""}}, "about.licence"),
+        ({"about": {"language": ["english language"]}}, "about.language.0: .*pattern"),
+        ({"about": {"contains_personal_data": "maybe"}}, "'yes', 'no' or 'unknown'"),
+        ({"about": {"author": "me"}}, "about.author"),
     ],
 )
 def test_a_wrong_entry_is_named(change: dict, message: str) -> None:
@@ -89,3 +94,50 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     before = CorpusSource("films", spec).digest()
     (tmp_path / "a/rows.csv").write_text("text,label\ntwo,0\n")
     assert CorpusSource("films", spec).digest() != before
+
+
+def test_the_shipped_corpora_say_whose_they_are() -> None:
+    corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text(encoding="utf-8"))[
+        "corpora"
+    ]
+    for name in corpora:
+        about = select_corpus(corpora, name).about
+        assert about.source, name
+        assert about.citation, name
+        assert about.language == ("en",), name
+        assert about.contains_personal_data != "unknown", name
+        # Where no licence can be named, it is said why.
+        assert about.licence_note, name
+
+
+def test_nothing_is_claimed_of_a_corpus_nobody_described() -> None:
+    about = select_corpus({"mine": PAIR}, "mine").about
+    assert about == About()
+    assert (about.licence, about.language) == ("unknown", ())
+    assert about.contains_personal_data == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("written", "field", "value"),
+    [
+        ("licence: Apache-2.0", "licence", "apache-2.0"),
+        ("licence: gpl-2.0+", "licence", "gpl-2.0+"),
+        ("contains_personal_data: yes", "contains_personal_data", "yes"),
+        ("contains_personal_data: no", "contains_personal_data", "no"),
+        ("contains_personal_data: unknown", "contains_personal_data", "unknown"),
+        ("language: no", "language", ("no",)),  # Norwegian, which YAML takes for false
+        ("language: [en, pt-BR, zh-Hant-TW]", "language", ("en", "pt-BR", "zh-Hant-TW")),
+        ("source: '  Jo Doe '", "source", "Jo Doe"),
+    ],
+)
+def test_about_is_read_as_people_write_it(written: str, field: str, value: object) -> None:
+    corpora = {"mine": {**PAIR, "about": yaml.safe_load(written)}}
+    assert getattr(select_corpus(corpora, "mine").about, field) == value
+
+
+def test_another_licence_is_another_source() -> None:
+    specs = [
+        CorpusSpec.model_validate({**CSV_CORPUS, "about": {"licence": licence}})
+        for licence in ("mit", "unknown")
+    ]
+    assert len({CorpusSource("films", spec).digest() for spec in specs}) == 2

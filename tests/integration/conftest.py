@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from take.audit.privacy.settings import Limits
 from tests.conftest import CSV_CORPUS, ROOT, Project, single_text_csv
 from tests.generator import tiny
 
@@ -41,6 +42,18 @@ DISTILLATION = {
 }
 
 
+# These rows are near copies of each other, and a model of two layers has learned them by heart.
+AUDIT = {
+    "gate": {
+        "limits": {
+            name: None
+            for name in Limits.model_fields
+            if name.endswith("_block") and name != "pii_block"
+        }
+    }
+}
+
+
 @pytest.fixture(scope="session")
 def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A two-layer Llama with random weights, which learns this corpus in seconds."""
@@ -69,6 +82,7 @@ def set_up_films(project: Project, language_model: Path, csv: str, **fine_tuning
     settings = {
         "generation": {**GENERATION, "fine_tuning": tuned},
         "distillation": DISTILLATION,
+        "audit": AUDIT,
     }
     project.write("conf/local/parameters.yml", yaml.safe_dump(settings))
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from take.artifacts.verify import verify
@@ -23,7 +20,7 @@ pytestmark = pytest.mark.cli
 DISTILL = ("run", "--pipeline=distill", "--params=corpus=films")
 ROWS_PER_CLASS = 5
 PLOTS = ("transport_map", "coverage_plot", "budget_plot", "search_plot")
-EXPORTS = ("distilled.parquet", "distilled.csv", "distilled.jsonl")
+EXPORTS = ("distilled.parquet", "lineage.parquet")
 
 
 def distillation(**settings: object) -> tuple[str, ...]:
@@ -66,20 +63,6 @@ def test_the_distilled_rows_are_pool_rows_to_the_budget_of_each_class(
         assert origin[column].tolist() == distilled[column].tolist()
     assert (distilled["weight"] == 1).all()
     assert distilled["id"].tolist() == table(distilled_once, "selection")["id"].tolist()
-
-
-def test_all_four_formats_hold_the_same_rows(distilled_once: Project) -> None:
-    distilled = table(distilled_once, "distilled")
-    lines = distilled_once.newest("distilled.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == distilled.to_dict("records")
-    written = distilled_once.newest("distilled.csv").read_bytes().decode()
-    rows = list(csv.DictReader(io.StringIO(written, newline="")))
-    assert [row["id"] for row in rows] == distilled["id"].tolist()
-    assert [row["text"] for row in rows] == distilled["text"].tolist()  # none begins a formula
-    folder = pq.read_table(distilled_once.newest("train-00000-of-00001.parquet"))
-    assert folder.to_pylist() == distilled.to_dict("records")
-    features = json.loads(folder.schema.metadata[b"huggingface"])["info"]["features"]
-    assert features["label"]["names"] == ["bad", "good"]
 
 
 def test_the_lineage_adds_up(distilled_once: Project) -> None:
@@ -220,7 +203,7 @@ def test_another_selector_chooses_again_and_the_same_one_the_same_bytes(
 ) -> None:
     first, chosen = exports(distilled_films), table(distilled_films, "selection")["id"]
     other = distillation(distillation__selection__selector="facility")
-    output = distilled_films.kedro(*other, "--to-nodes=export_distilled")
+    output = distilled_films.kedro(*other, "--to-nodes=trace_rows")
     assert is_run(output, "select_rows")
     assert "selector changed from 'exam' to 'facility'" in output
     assert set(table(distilled_films, "selection")["id"]) != set(chosen)

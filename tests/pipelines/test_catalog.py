@@ -15,10 +15,11 @@ CATALOG = {
     if not name.startswith("_")
 }
 
-PIPELINES = ("distill", "redistil", "evaluation", "benchmark")  # every node is in one of them
+PIPELINES = ("distill", "redistil", "evaluate", "benchmark")  # every node is in one of them
 NOT_MADE = (
     *("raw_corpus", "encoder", "language_model", "published", "prepared_corpora"),
-    *("search_folder", "cell_folder"),  # places to work in
+    *("search_folder", "cell_folder", "prediction_folder"),  # places to work in
+    *("provenance", "known_cells", "known_summary"),  # of other entries, if made
 )
 ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
 
@@ -53,8 +54,8 @@ def test_what_a_run_makes_is_an_artifact_keyed_by_corpus(name: str) -> None:
     assert entry.get("versioned", False) is (name not in ONE_VERSION)
     key = "benchmark" if name.startswith("benchmark_") else "${_corpus}"  # of all corpora at once
     assert f"/{key}/" in entry["filepath"]
-    kinds = (".parquet", ".json", ".safetensors", ".csv", ".jsonl", ".txt", ".md")
-    folders = ("/adapter", "/dataset")  # peft's own, and that of the `datasets` library
+    kinds = (".parquet", ".json", ".safetensors", ".txt", ".md", ".html")
+    folders = ("/adapter", "/release")  # peft's own, and that of the `datasets` library
     assert entry["filepath"].endswith(kinds + folders)
 
 
@@ -87,7 +88,7 @@ def test_only_what_redistil_reads_stands_where_another_is_written() -> None:
     for name, entry in CATALOG.items():
         paths.setdefault(entry.get("filepath", name), []).append(name)
     shared = [names for names in paths.values() if len(names) > 1]
-    assert shared == [["distilled", "previous_distilled"]]
+    assert shared == [["distilled", "previous_distilled"], ["cell_folder", "prediction_folder"]]
     for pipeline in register_pipelines().values():
         assert "previous_distilled" not in pipeline.all_outputs()
 
@@ -96,7 +97,8 @@ WITH_TEXTS_OR_IDS = (
     *("corpus", "evaluation_split", "weights", "scoring_examples"),
     *("generator_rows", "samples", "pool", "ledger", "pool_coverage", "pool_examples"),
     *("selection", "greedy_path", "distilled", "previous_distilled"),
-    *("distilled_csv", "distilled_jsonl", "distilled_dataset"),
+    *("canaries", "privacy_findings", "balance_terms"),
+    *("audit_page", "release_page", "dataset_card", "release"),
     *("lineage", "lineage_totals", "assignments", "least_covered"),
 )
 
@@ -114,7 +116,7 @@ def test_a_new_table_or_file_is_one_or_the_other() -> None:
         *("benchmark_cells", "benchmark_summary", "benchmark_comparisons", "benchmark_table"),
         "benchmark_page",
     }
-    numbers = {*vectors, *scores, "budget_curve"}
+    numbers = {*vectors, *scores, "budget_curve", "membership_scores", "slice_accuracy"}
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}
     assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter"}

@@ -17,7 +17,7 @@ from take.pipelines.distillation import nodes
 from take.selection.exam import selector as exam_module
 from take.selection.settings import SelectionSettings
 from take.selection.tables import unseen_rows
-from tests.pipelines.distillation_data import DESCRIPTION, N_FEATURES, NAMES, Made
+from tests.pipelines.distillation_data import DESCRIPTION, N_FEATURES, Made
 
 # --- choosing
 
@@ -229,18 +229,3 @@ def test_pairs_go_all_the_way(made: Made, tmp_path: Path) -> None:
     assert {"text_a", "closest_text_b"} <= set(described.least_covered)
     again = pairs.chosen(tmp_path, traced.distilled, most_replaced=0.0)
     assert again.report.kept_rows == 15
-
-
-def test_the_exports_say_how_many_cells_were_neutralised(
-    made: Made, exam_choice: nodes.ChosenRows, caplog: pytest.LogCaptureFixture
-) -> None:
-    distilled = made.traced(exam_choice.selection).distilled
-    distilled.loc[3, "text"] = "=1+1 secret"
-    with caplog.at_level(logging.INFO):
-        found = nodes.exports(distilled, made.corpus)
-    assert "1 cells of the CSV could be read as formulas" in caplog.text
-    assert "secret" not in caplog.text
-    assert "'=1+1 secret" in found.csv
-    assert '"=1+1 secret"' in found.jsonl
-    assert found.dataset.class_names == NAMES
-    assert found.dataset.rows is distilled

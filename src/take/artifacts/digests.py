@@ -12,6 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+_ASSETS = frozenset({".j2", ".css"})
+
 
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, read in blocks."""
@@ -43,7 +45,8 @@ def code_digests(module: str) -> dict[str, str]:
     """Digest of a module and of every module of its package that it imports, however deep.
 
     Digests are of the syntax tree without docstrings: reformatting or documenting code does not
-    make what it once computed stale, changing it does.
+    make what it once computed stale, changing it does. Templates and style sheets that lie beside
+    a module count as part of it.
     """
     package = module.partition(".")[0]
     digests: dict[str, str] = {}
@@ -69,7 +72,11 @@ def _module_digest(name: str, package: str) -> tuple[str, tuple[str, ...]] | Non
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             node.body = [child for child in node.body if not _is_docstring(child)] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16], imported
+    digest = hashlib.sha256(ast.dump(tree).encode())
+    for beside in sorted(Path(found.origin).parent.iterdir()):
+        if beside.suffix in _ASSETS:
+            digest.update(beside.name.encode() + beside.read_bytes())
+    return digest.hexdigest()[:16], imported
 
 
 def _imported_modules(tree: ast.AST, package: str) -> list[str]:

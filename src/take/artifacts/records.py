@@ -50,11 +50,22 @@ class FileEntry(BaseModel):
     sha256: str
 
 
+class MakingCost(BaseModel):
+    """What it took the node, for all its outputs together."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seconds: float
+    peak_megabytes: float
+    """The most that the process held meanwhile."""
+
+
 class Record(BaseModel):
     """What is known of an artifact."""
 
     files: dict[str, FileEntry]
     made_from: Origin | None = None
+    cost: MakingCost | None = None
     take_version: str
     written_at: str
     checksum: str = ""
@@ -70,7 +81,14 @@ class Record(BaseModel):
         return self.checksum == self._own_digest()
 
     def _own_digest(self) -> str:
-        return value_digest(self.model_dump(mode="json", exclude={"checksum"}))
+        # Records of version 0.1 know no cost, and are intact without.
+        unknown = {"checksum"} if self.cost else {"checksum", "cost"}
+        return value_digest(self.model_dump(mode="json", exclude=unknown))
+
+    @property
+    def bytes(self) -> int:
+        """What the artifact takes on disk."""
+        return sum(entry.bytes for entry in self.files.values())
 
     @property
     def content_digest(self) -> str:
@@ -98,12 +116,12 @@ def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
     return record
 
 
-def stamp_origin(artifact: Path, made_from: Origin) -> None:
-    """Add to an artifact's record what it was made from."""
+def stamp_origin(artifact: Path, made_from: Origin, cost: MakingCost | None = None) -> None:
+    """Add to an artifact's record what it was made from, and what it took."""
     record = read_record(artifact)
     if record is None:
         raise FileNotFoundError(f"{artifact} has no record to stamp")
-    _write(artifact, record.model_copy(update={"made_from": made_from}))
+    _write(artifact, record.model_copy(update={"made_from": made_from, "cost": cost}))
 
 
 def read_record(artifact: Path) -> Record | None:

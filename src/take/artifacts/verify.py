@@ -1,4 +1,4 @@
-"""Checking every recorded artifact under a folder."""
+"""Checking every recorded artifact, and every release, under a folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from take.artifacts.atomic import is_temporary
 from take.artifacts.records import RECORD_SUFFIX, damage, is_put_aside
+from take.audit.manifest import MANIFEST, SUMS, check_manifest, is_release
 
 # What is in them has no record: the user's own files, and the thousands of cells of a grid, which
 # are computed anew where they cannot be read.
@@ -27,12 +28,17 @@ def verify(folder: Path) -> Verification:
     """Check the files of every artifact under a folder against its record.
 
     A file without a record is a problem, too, unless it is of a folder that has none, or was put
-    aside.
+    aside. A release is checked against its own manifest as well: wherever it was copied to, it
+    needs no record.
     """
     outcome = Verification()
     recorded: set[Path] = set()
+    releases: set[Path] = set()
     others: list[Path] = []
     for path in sorted(folder.rglob("*")):
+        within = [parent for parent in path.parents if folder in parent.parents]
+        if any(is_temporary(parent) or is_put_aside(parent) for parent in within):
+            continue
         if is_temporary(path):
             outcome.leftovers.append(path)
         elif path.name.endswith(RECORD_SUFFIX):
@@ -43,10 +49,19 @@ def verify(folder: Path) -> Verification:
                 outcome.problems.append(problem)
         elif path.is_file() and not is_put_aside(path):
             others.append(path)
+            if path.name in (MANIFEST, SUMS) and is_release(path.parent):
+                releases.add(path.parent)
+    for release in sorted(releases):
+        outcome.checked += release not in recorded
+        # What its record has told is not said twice.
+        outcome.problems += [
+            problem for problem in check_manifest(release) if problem not in outcome.problems
+        ]
+    known = recorded | releases
     for path in others:
         is_exempt = path.relative_to(folder).as_posix().startswith(_WITHOUT_RECORDS)
         if is_exempt or path.parent == folder:
             continue
-        if not recorded & {path, *path.parents}:
+        if not known & {path, *path.parents}:
             outcome.problems.append(f"{path} has no record")
     return outcome

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from take.corpus.budget import Budget, check_budget
 from take.corpus.sources import RawCorpus, RawSplit
-from take.corpus.spec import HeldOut
+from take.corpus.spec import About, HeldOut
 from take.corpus.validation import check_classes, check_texts, label_ids, label_names
 from take.errors import InputError
 
@@ -57,6 +57,7 @@ class CorpusReport(BaseModel):
     evaluation: SplitCounts
     budget: str
     budget_by_class: dict[str, int]
+    about: About = About()
 
 
 class Ingested(NamedTuple):
@@ -108,6 +109,7 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
         evaluation=_counts(evaluation, evaluation_keys, evaluation, names, columns),
         budget=str(budget),
         budget_by_class=dict(zip(names, shares, strict=True)),
+        about=raw.spec.about,
     )
     return Ingested(corpus, evaluation, report)
 

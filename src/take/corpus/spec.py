@@ -6,7 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from take.errors import InputError, closest
 
@@ -67,6 +75,52 @@ class HeldOut(_Frozen):
     seed: int = 0
 
 
+def _as_written(value: Any) -> Any:
+    """What stood in the file: YAML takes `yes` and `no`, also the language, for truth values."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
+
+
+def _listed(value: Any) -> Any:
+    """One language without brackets is a list of one."""
+    values = [value] if isinstance(value, str | bool) else value
+    return [_as_written(item) for item in values] if isinstance(values, list) else values
+
+
+def _lower(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+_Words = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
+
+
+class About(_Frozen):
+    """Whose the corpus is and on what terms: for the dataset card, not for the computation.
+
+    >>> About(licence="CC-BY-4.0", language="en").licence
+    'cc-by-4.0'
+    """
+
+    licence: Annotated[str, BeforeValidator(_lower), Field(pattern=r"^[a-z0-9][a-z0-9.+-]*$")] = (
+        "unknown"
+    )
+    """An SPDX identifier or a licence tag of the Hugging Face hub, `other` and `unknown` too."""
+    licence_note: _Words = ""
+    source: _Words = ""
+    """Who made it, where it is from."""
+    citation: _Words = ""
+    """BibTeX, or a sentence."""
+    language: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")], ...],
+        BeforeValidator(_listed),
+    ] = ()
+    """BCP 47."""
+    contains_personal_data: Annotated[
+        Literal["yes", "no", "unknown"], BeforeValidator(_as_written)
+    ] = "unknown"
+
+
 class CorpusSpec(_Frozen):
     """One entry of corpora.yml."""
 
@@ -76,6 +130,7 @@ class CorpusSpec(_Frozen):
     labels: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
     """Label names by id; left out, they are the sorted values of the label column."""
     evaluation: HeldOut = HeldOut()
+    about: About = About()
 
     @property
     def text_columns(self) -> tuple[str, ...]:

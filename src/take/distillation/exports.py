@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unicodedata import category
 
 import numpy as np
@@ -33,13 +33,6 @@ _UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
 # JSON allows them in a string, but programs that split text into lines break at some (U+0085,
 # U+2028, U+2029), and terminals obey others. The json module escapes those below U+0020.
 _UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
-
-
-class DistilledSet(NamedTuple):
-    """The distilled rows, and the names of all classes, also of those without a row."""
-
-    rows: pd.DataFrame
-    class_names: list[str]
 
 
 def distilled_columns(task: Task) -> tuple[str, ...]:

@@ -153,9 +153,10 @@ class PreparedCorpus:
         return self._joined(pool, embedded.embeddings, selection)[1]
 
     def _distilled(self) -> TrainingSet | None:
-        if self.distilled is None:
-            return None
-        weights = self.distilled["weight"].to_numpy(dtype=np.float64)
-        return TrainingSet(
-            text_columns(self.distilled), class_ids(self.distilled), weights / weights.mean()
-        )
+        return None if self.distilled is None else as_training_set(self.distilled)
+
+
+def as_training_set(distilled: pd.DataFrame) -> TrainingSet:
+    """Distilled rows as learners are taught with them."""
+    weights = distilled["weight"].to_numpy(dtype=np.float64)
+    return TrainingSet(text_columns(distilled), class_ids(distilled), weights / weights.mean())

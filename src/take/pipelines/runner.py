@@ -11,9 +11,10 @@ from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
 
 from take.artifacts.digests import code_digests, plain
-from take.artifacts.records import Origin, damage, read_record, stamp_origin
+from take.artifacts.records import MakingCost, Origin, damage, read_record, stamp_origin
 from take.datasets.artifact import REMAKE, Artifact, check_together
 from take.errors import InputError
+from take.evaluation.cost import Cost, costing
 
 if TYPE_CHECKING:
     from kedro.io import CatalogProtocol
@@ -50,8 +51,9 @@ class ReusingRunner(SequentialRunner):
             reason = _reason_to_run(node, catalog, origin)
             if reason:
                 _logger.info("Running '%s': %s.", node.name, reason)
-                self._execute(node, pipeline, catalog, hook_manager, run_id, done)
-                _stamp(node, catalog, origin)
+                with costing() as cost:
+                    self._execute(node, pipeline, catalog, hook_manager, run_id, done)
+                _stamp(node, catalog, origin, cost)
             else:
                 _logger.info("Reusing the outputs of '%s': nothing changed.", node.name)
             done.add(node)
@@ -154,10 +156,13 @@ def _altered_outputs(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[str
     return altered
 
 
-def _stamp(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None) -> None:
+def _stamp(
+    node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None, cost: Cost
+) -> None:
     if origin is None:
         return
+    took = MakingCost(seconds=round(cost.seconds, 3), peak_megabytes=round(cost.peak_megabytes, 1))
     for name in node.outputs:
         dataset = catalog[name]
         if isinstance(dataset, Artifact):
-            stamp_origin(dataset.path, origin)
+            stamp_origin(dataset.path, origin, took)

@@ -62,8 +62,11 @@ def choose_rows(
     template: Template,
     settings: FineTuningSettings,
     weights: NDArray[np.float64] | None = None,
+    reserved_tokens: int = 0,
 ) -> TrainingRows:
     """Choose and tokenise rows: evenly over classes, the same ones for the same seed.
+
+    `reserved_tokens` of the budget are left for rows that are no corpus rows.
 
     `weights` has one number per row and is used (and needed) for row_sampling 'knowledge' alone:
     rows of a class are then drawn without replacement, each in proportion to its weight.
@@ -78,7 +81,8 @@ def choose_rows(
     classes = {int(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
     encoder = _RowEncoder(corpus, template)
     held_out = _held_out(classes, encoder, settings)
-    train = _train(classes, held_out, encoder, checked, settings)
+    budget = max(1, settings.token_budget - reserved_tokens)
+    train = _train(classes, held_out, encoder, checked, settings.seed, budget)
     if not train.chosen:
         raise InputError(
             "no row is left to train on",
@@ -170,17 +174,18 @@ def _train(
     held_out: list[int],
     encoder: _RowEncoder,
     weights: NDArray[np.float64] | None,
-    settings: FineTuningSettings,
+    seed: int,
+    token_budget: int,
 ) -> _Taken:
     """Rows in turns over classes, until the budget is spent or no class has any left."""
     waiting: dict[int, Iterator[int]] = {}
     for label, rows in classes.items():
-        rng = np.random.default_rng([settings.seed, _TRAIN_STREAM, label])
+        rng = np.random.default_rng([seed, _TRAIN_STREAM, label])
         free = np.setdiff1d(rows, held_out)
         order = rng.permutation(free) if weights is None else _weighted(free, weights[free], rng)
         waiting[label] = (int(row) for row in order)
     taken, ran_out = _Taken(), []
-    while waiting and taken.tokens < settings.token_budget:
+    while waiting and taken.tokens < token_budget:
         for label in list(waiting):
             row = next((row for row in waiting[label] if encoder.length(row)), None)
             if row is None:
@@ -189,7 +194,7 @@ def _train(
                 continue
             taken.chosen.append(row)
             taken.tokens += encoder.length(row)
-            if taken.tokens >= settings.token_budget:
+            if taken.tokens >= token_budget:
                 break
     # Where every class ran out, the whole corpus is trained on, and none was short for the others.
     taken.short_classes = ran_out if waiting else []

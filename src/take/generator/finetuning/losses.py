@@ -7,9 +7,10 @@ head only the states that predict something to be learned.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from take.generator.finetuning.batches import PaddedBatch, padded
 from take.generator.finetuning.examples import Rows
@@ -32,16 +33,31 @@ def token_losses(model: Any, batch: PaddedBatch) -> Any:
 
 def mean_loss(model: Any, rows: Rows, batch_rows: int, pad_id: int) -> float:
     """Mean −ln p per token to be learned, over all rows; the model is left as it was."""
+    losses = row_losses(model, rows, batch_rows, pad_id)
+    return float(losses.total.sum() / losses.tokens.sum())
+
+
+class RowLosses(NamedTuple):
+    """Of each row, Σ −ln p over its tokens to be learned, and how many they are."""
+
+    total: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+
+
+def row_losses(model: Any, rows: Rows, batch_rows: int, pad_id: int) -> RowLosses:
+    """What the model thinks of each row; the model is left as it was."""
     import torch
 
     was_training = model.training
     model.eval()
     order = np.argsort(rows.lengths, kind="stable")
-    total, count = 0.0, 0
+    total, tokens = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64)
     with torch.inference_mode():
         for start in range(0, len(order), batch_rows):
-            losses = token_losses(model, padded(rows, order[start : start + batch_rows], pad_id))
-            total += float(losses.double().sum())
-            count += len(losses)
+            places = order[start : start + batch_rows]
+            batch = padded(rows, places, pad_id)
+            losses = token_losses(model, batch).double().numpy()
+            np.add.at(total, places[batch.target_rows], losses)
+            np.add.at(tokens, places[batch.target_rows], 1)
     model.train(was_training)
-    return total / count
+    return RowLosses(total, tokens)

@@ -43,6 +43,37 @@ class PrivacySettings(BaseModel):
     )
 
 
+class CanarySettings(BaseModel):
+    """Made-up secrets among the training rows, by which the audit measures memorising."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    planted: int = Field(
+        default=32, ge=0, le=10_000, description="secrets trained on; 0: none, and no such test"
+    )
+    controls: int = Field(
+        default=448,
+        ge=32,
+        le=100_000,
+        description="secrets drawn alike and not trained on; with fewer than 440, what is found "
+        "at 1 % false alarms has no lower bound",
+    )
+    repeats: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="how often each stands among the rows: more than 1 asks how a text that "
+        "the corpus repeats would fare",
+    )
+    most_share: float = Field(
+        default=0.05,
+        gt=0,
+        le=1,
+        description="of the training tokens: canaries teach the model nothing that is wanted, so "
+        "a small corpus has fewer",
+    )
+
+
 class FineTuningSettings(BaseModel):
     """Parameters of fine-tuning, `fine_tuning` in the parameters of the generation stage.
 
@@ -130,6 +161,7 @@ class FineTuningSettings(BaseModel):
     privacy: PrivacySettings | None = Field(
         default=None, description="differential privacy of the training rows; needs take[privacy]"
     )
+    canaries: CanarySettings = CanarySettings()
     seed: int = Field(default=0, ge=0, lt=2**32)
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ from take.corpus.budget import Budget
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
 from take.distillation.curve import CurveOptions, budget_curve
-from take.distillation.exports import DistilledSet, check_distilled, formula_cells, to_csv, to_jsonl
+from take.distillation.exports import check_distilled
 from take.distillation.figures import coverage_figure, curve_figure, transport_figure
 from take.distillation.indicators import Findings, IndicatorOptions, measure
 from take.distillation.lineage import Distillation, Traced, lineage_tables, trace
@@ -55,14 +55,6 @@ class TracedRows(NamedTuple):
     """What each stands for in all; names no training row."""
     assignments: pd.DataFrame
     """Every training row and its distilled row."""
-
-
-class Exports(NamedTuple):
-    """The outputs of `export_distilled`."""
-
-    csv: str
-    jsonl: str
-    dataset: DistilledSet
 
 
 class Description(NamedTuple):
@@ -157,16 +149,6 @@ def traced_rows(
     check_distilled(distilled, class_names(corpus))
     _logger.info("Distilled %s rows into %s.", f"{len(corpus):,}", len(distilled))
     return TracedRows(traced, distilled, *lineage_tables(traced, corpus, distilled))
-
-
-def exports(distilled: pd.DataFrame, corpus: pd.DataFrame) -> Exports:
-    """The distilled rows for spreadsheets, for programs, and for the `datasets` library."""
-    formulas = formula_cells(distilled)
-    if formulas:
-        _logger.info("%s cells of the CSV could be read as formulas: neutralised.", formulas)
-    return Exports(
-        to_csv(distilled), to_jsonl(distilled), DistilledSet(distilled, class_names(corpus))
-    )
 
 
 def description(

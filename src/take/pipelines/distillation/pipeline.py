@@ -5,7 +5,6 @@ from kedro.pipeline import Pipeline, node
 from take.pipelines.distillation.nodes import (
     chosen_rows,
     description,
-    exports,
     search_plot,
     traced_rows,
 )
@@ -16,7 +15,7 @@ _POOL = ["pool", "pool_embeddings"]
 
 
 def create_pipeline() -> Pipeline:
-    """weights, pool → distilled rows in four formats, lineage, budget curve, indicators."""
+    """weights, pool → distilled rows, lineage, budget curve, indicators."""
     return _pipeline()
 
 
@@ -48,12 +47,6 @@ def _pipeline(*previous: str) -> Pipeline:
                 inputs=["selection", *_POOL, *_WEIGHTED_CORPUS, _SELECTION, _DESCRIPTION],
                 outputs=["trace", "distilled", "lineage", "lineage_totals", "assignments"],
                 name="trace_rows",
-            ),
-            node(
-                exports,
-                inputs=["distilled", "corpus"],
-                outputs=["distilled_csv", "distilled_jsonl", "distilled_dataset"],
-                name="export_distilled",
             ),
             node(
                 description,

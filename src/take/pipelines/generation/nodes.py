@@ -17,7 +17,7 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
 from take.generator.figures import generation_figure
 from take.generator.finetuning.adapter import load_tuned, public_name
-from take.generator.finetuning.examples import choose_rows
+from take.generator.finetuning.canaries import phrase_of, plant, read_canaries
 from take.generator.finetuning.report import FineTuningReport
 from take.generator.finetuning.settings import FineTuningSettings
 from take.generator.finetuning.training import fine_tune, training_key
@@ -48,6 +48,8 @@ class TunedModel(NamedTuple):
     adapter: Path
     generator_rows: pd.DataFrame
     """The corpus rows that were used: id, role (trained or held_out)."""
+    canaries: pd.DataFrame
+    """The secrets that were planted, how often each was read, and those that were not planted."""
     report: FineTuningReport
 
 
@@ -93,15 +95,22 @@ def fine_tuned_model(
 ) -> TunedModel:
     """The language model after it has read the corpus, or a fair part of it."""
     template = _template(language_model, corpus, settings)
-    rows = choose_rows(corpus, template, settings, weights["weight"].to_numpy())
+    planting = plant(corpus, template, settings, weights["weight"].to_numpy())
+    rows = planting.rows
     work_folder = language_model.work_folder(training_key(language_model, rows, settings))
     tuned = fine_tune(language_model, template, rows, settings, work_folder)
-    roles = {"trained": np.unique(rows.train.positions), "held_out": rows.held_out.positions}
+    trained = rows.train.positions[: planting.corpus_rows]
+    roles = {"trained": np.unique(trained), "held_out": rows.held_out.positions}
     used = [
         pd.DataFrame({"id": corpus["id"].to_numpy()[positions], "role": role})
         for role, positions in roles.items()
     ]
-    return TunedModel(tuned.folder, pd.concat(used, ignore_index=True), tuned.report)
+    return TunedModel(
+        tuned.folder,
+        pd.concat(used, ignore_index=True),
+        read_canaries(planting, settings, tuned.report),
+        tuned.report,
+    )
 
 
 def generated_rows(
@@ -112,6 +121,7 @@ def generated_rows(
     trajectory: ProbeTrajectory,
     language_model: LanguageModel,
     adapter: Path,
+    canaries: pd.DataFrame,
     fine_tuning: FineTuningSettings,
     sampling: SamplingSettings,
     screening: ScreeningSettings,
@@ -145,7 +155,7 @@ def generated_rows(
             probe_biases=trajectory.biases[-1],
             min_tokens=bounds.shortest,
             max_tokens=bounds.longest,
-            markers=template.markers,
+            markers=(*template.markers, *filter(None, [phrase_of(canaries)])),
         ),
         screening,
     )

@@ -19,7 +19,7 @@ def create_pipeline() -> Pipeline:
             node(
                 fine_tuned_model,
                 inputs=["corpus", "weights", "language_model", fine_tuning],
-                outputs=["adapter", "generator_rows", "fine_tuning_report"],
+                outputs=["adapter", "generator_rows", "canaries", "fine_tuning_report"],
                 name="fine_tune",
             ),
             node(
@@ -32,6 +32,7 @@ def create_pipeline() -> Pipeline:
                     "trajectory",
                     "language_model",
                     "adapter",
+                    "canaries",
                     fine_tuning,
                     "params:generation.sampling",
                     "params:generation.screening",

@@ -1,4 +1,4 @@
-"""The distilled set as a folder that the `datasets` library reads."""
+"""A release as a folder: rows, card, report, manifest."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from kedro.io import AbstractDataset
 
-from take.distillation.exports import DistilledSet, write_datasets_folder
+from take.audit.release import Release, write_release
 
 
-class DatasetsFolderDataset(AbstractDataset[DistilledSet, Path]):
-    """Saves a distilled set; loads the path to give to `datasets.load_dataset`."""
+class ReleaseFolderDataset(AbstractDataset[Release, Path]):
+    """Saves a release; loads its path."""
 
     def __init__(self, *, filepath: str) -> None:
         self._path = Path(filepath)
@@ -20,9 +20,9 @@ class DatasetsFolderDataset(AbstractDataset[DistilledSet, Path]):
         """Where the folder is."""
         return self._path
 
-    def save(self, data: DistilledSet) -> None:
+    def save(self, data: Release) -> None:
         """Write the folder."""
-        write_datasets_folder(data.rows, self._path, data.class_names)
+        write_release(data, self._path)
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._path)}

@@ -1,0 +1,1 @@
+"""Bias and balance: how far distilled rows and pool have shifted from their corpus."""

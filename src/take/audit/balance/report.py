@@ -1,0 +1,183 @@
+"""What was found about bias and balance: numbers and names only, each with its meaning.
+
+Holds no text and no word of the corpus, because MLflow logs it; words stand in a table of their
+own. "The corpus beside it" is always the corpus at the set's own mix of classes (`rows.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Where = Literal["distilled", "pool"]
+Verdict = Literal["even", "shifted", "untold"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Finding(_Part):
+    """One figure held against the corpus."""
+
+    name: str = Field(description="What is compared: class, length, vocabulary, mention, …")
+    where: Where = Field(description="Which rows: distilled or pool.")
+    value: float | None = Field(
+        description="A ratio to the corpus (1 is no shift) or, of labels among mentions, a "
+        "difference of shares (0 is no shift); none where the ratio has no bound."
+    )
+    low: float | None = Field(description="Lower end of its interval; none: no bound.")
+    high: float | None = Field(description="Upper end of its interval; none: no bound.")
+    p_adjusted: float = Field(
+        description="p-value of no shift, for all figures of this set at once (Holm)."
+    )
+    verdict: Verdict = Field(
+        description="`shifted`: told from chance and beyond what the settings call even; `even`: "
+        "the whole interval is within it; `untold`: neither, mostly for want of rows."
+    )
+    sentence: str = Field(description="The same in words.")
+
+
+class ClassShare(_Part):
+    """One class."""
+
+    rows: int = Field(description="Rows of this class.")
+    share: float = Field(description="Their share of the set.")
+    expected: float = Field(description="The share that the budget asks for.")
+    corpus: float = Field(description="The share in the corpus; a set may differ on purpose.")
+
+
+class Quantiles(_Part):
+    """How lengths are spread over rows."""
+
+    p5: int = Field(description="5 % of rows have so many words or fewer.")
+    p25: int = Field(description="A quarter of the rows has so many words or fewer.")
+    p50: int = Field(description="Half of the rows have so many words or fewer.")
+    p75: int = Field(description="Three quarters of the rows have so many words or fewer.")
+    p95: int = Field(description="95 % of rows have so many words or fewer.")
+
+
+class LengthShift(_Part):
+    """Words per text, of one column of texts."""
+
+    mean: float = Field(description="Mean number of words.")
+    corpus_mean: float = Field(description="The same of the corpus beside it.")
+    quantiles: Quantiles = Field(description="Of the set.")
+    corpus_quantiles: Quantiles = Field(description="Of the corpus beside it.")
+    standardised_difference: float | None = Field(
+        description="Difference of the means over √((s² + s²_corpus)/2); none without spread."
+    )
+    ks: float = Field(description="Largest gap between the cumulative shares of the lengths.")
+    ks_p: float = Field(description="p-value of that gap if both had one distribution.")
+
+
+class Variety(_Part):
+    """A figure of the set, and of random corpus rows: as many, of the same classes."""
+
+    value: float = Field(description="Of the set.")
+    random_rows: float = Field(description="Mean over samples of the corpus: what size alone does.")
+
+
+class VocabularyShift(_Part):
+    """The words of the set."""
+
+    tokens: int = Field(description="Words in all, counted as often as they stand.")
+    known_share: Variety = Field(
+        description="Share of them that other rows of the corpus have as well."
+    )
+    distinct_1: Variety = Field(description="Different words over words, at equally many words.")
+    distinct_2: Variety = Field(description="Different word pairs over word pairs, likewise.")
+    divergence: Variety = Field(
+        description="Jensen–Shannon divergence, in bits, of the word frequencies from those of "
+        "corpus rows that are not in the sample: 0 the same, 1 no word in common."
+    )
+    random_low: float = Field(description="Lower end of where random rows' divergence lies.")
+    random_high: float = Field(description="Upper end of where random rows' divergence lies.")
+
+
+class LabelShare(_Part):
+    """Among the rows that mention a group, those of one class."""
+
+    share: float = Field(description="P(label | mentions) in the set.")
+    corpus: float = Field(description="The same in the corpus beside it.")
+    low: float = Field(description="Lower end of the difference's interval.")
+    high: float = Field(description="Upper end of the difference's interval.")
+
+
+class MentionShift(_Part):
+    """Rows that mention one side of a group."""
+
+    rows: int = Field(description="Rows of the set that mention it.")
+    share: float = Field(description="Their share of the set.")
+    corpus: float = Field(description="Their share of the corpus as it is.")
+    corpus_beside: float = Field(description="Their share of the corpus beside it.")
+    ratio: float | None = Field(description="share / corpus_beside; none if the corpus has none.")
+    low: float | None = Field(description="Lower end of the ratio's interval; none of 0 / 0.")
+    high: float | None = Field(description="Upper end of the ratio's interval; none: no bound.")
+    labels: dict[str, LabelShare] = Field(
+        description="By class, what labels such rows have: the association that teaches bias; "
+        "empty where set or corpus has no such row."
+    )
+
+
+class SidesShift(_Part):
+    """Of the rows that mention one of two sides and not the other: the one against the other."""
+
+    odds: float | None = Field(description="First side over second, in the set; none: no second.")
+    corpus: float | None = Field(description="The same in the corpus beside it.")
+    ratio: float | None = Field(description="odds / corpus; none where it has no bound.")
+    low: float | None = Field(description="Lower end of the ratio's interval.")
+    high: float | None = Field(description="Upper end of the ratio's interval; none: no bound.")
+
+
+class SetBalance(_Part):
+    """All figures of one set."""
+
+    rows: int = Field(description="Rows of the set.")
+    classes: dict[str, ClassShare]
+    lengths: dict[str, LengthShift]
+    vocabulary: VocabularyShift | None = Field(
+        description="None if no class has two corpus rows, or there are no words."
+    )
+    mentions: dict[str, MentionShift]
+    sides: dict[str, SidesShift]
+
+
+class BalanceReport(_Part):
+    """How far distilled rows and pool have shifted from the corpus."""
+
+    corpus_rows: int = Field(description="Rows of the corpus.")
+    distilled: SetBalance
+    pool: SetBalance
+    findings: list[Finding] = Field(description="Each figure with its verdict and its sentence.")
+
+    def of(self, where: Where, verdict: Verdict | None = None) -> list[Finding]:
+        """The findings about a set, of one verdict or of all."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.where == where and verdict in (None, finding.verdict)
+        ]
+
+    def summary(self) -> str:
+        """The figures to look at first, in one line."""
+        return "; ".join(f"{where}: {self._counted(where)}" for where in ("distilled", "pool"))
+
+    def _counted(self, where: Where) -> str:
+        shifted = [finding.name for finding in self.of(where, "shifted")]
+        told = f"{len(shifted)} of {len(self.of(where))} figures shifted"
+        named = f" ({_listed(shifted)})" if shifted else ""
+        return f"{told}{named}, {len(self.of(where, 'untold'))} untold for want of rows"
+
+
+def _listed(names: Iterable[str], most: int = 4) -> str:
+    """Some names, and how many more.
+
+    >>> _listed("abcdef")
+    'a, b, c, d and 2 more'
+    """
+    every = list(names)
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")

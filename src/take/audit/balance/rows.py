@@ -1,0 +1,113 @@
+"""A set and its corpus as arrays, and the corpus at the set's mix of classes.
+
+A distilled set is balanced on purpose. What differs from class to class (lengths, words, whom a row
+mentions) would then differ from the corpus by that alone, so that each corpus row of class c counts
+
+    s_c / N_c,        s_c the class's share of the set, N_c its rows in the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.audit.balance.terms import Groups, mentions
+from take.audit.balance.tokens import Tokens, Vocabulary
+from take.corpus.table import class_ids, class_names, task_of, text_columns
+from take.errors import InputError
+
+Float64 = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labelled rows: their words, and whom they mention."""
+
+    labels: Ints
+    tokens: Tokens
+    mentions: NDArray[np.bool_]  # rows × sides
+    n_classes: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def class_sizes(self) -> Ints:
+        """Rows of each class."""
+        return np.bincount(self.labels, minlength=self.n_classes)
+
+    @cached_property
+    def by_class(self) -> list[Ints]:
+        """Which rows are of each class."""
+        return [np.flatnonzero(self.labels == label) for label in range(self.n_classes)]
+
+    @cached_property
+    def mentions_by_class(self) -> Ints:
+        """Classes × sides: rows that mention it."""
+        return self.counted(self.mentions)
+
+    def counted(self, flags: NDArray[np.bool_]) -> Ints:
+        """Classes × columns: rows that a flag is set for."""
+        return np.stack([flags[rows].sum(axis=0) for rows in self.by_class]).astype(np.int64)
+
+
+class Reference:
+    """The corpus, read once; other rows are read with its vocabulary."""
+
+    def __init__(self, corpus: pd.DataFrame, groups: Groups) -> None:
+        self._task, self._groups = task_of(corpus), groups
+        self.names: Sequence[str] = class_names(corpus)
+        self.vocabulary = Vocabulary()
+        self.rows = self.read(corpus, "corpus")
+        self.n_words = len(self.vocabulary)  # ids from here on are of words it does not have
+        weights = np.repeat(self.rows.labels, self.rows.tokens.row_sizes) * self.n_words
+        size = self.rows.n_classes * self.n_words
+        flat = np.bincount(weights + self.rows.tokens.ids, minlength=size)
+        self._class_counts = flat.reshape(self.rows.n_classes, self.n_words)
+
+    def read(self, table: pd.DataFrame, where: str) -> Rows:
+        """The rows of a table; refused if they are not of this corpus's kind."""
+        if not len(table) or task_of(table) != self._task:
+            raise InputError(
+                f"{len(table)} rows of task '{task_of(table)}'",
+                where=where,
+                allowed=f"one row or more of task '{self._task}', as the corpus has it",
+            )
+        labels, n_classes = class_ids(table), len(self.names)
+        if labels.min() < 0 or labels.max() >= n_classes:
+            raise InputError(
+                f"labels {labels.min()} … {labels.max()}",
+                where=where,
+                allowed=f"0 … {n_classes - 1}: " + ", ".join(map(repr, self.names)),
+            )
+        tokens = self.vocabulary.read(text_columns(table))
+        return Rows(labels, tokens, mentions(tokens, self.vocabulary, self._groups), n_classes)
+
+    @property
+    def class_counts(self) -> Float64:
+        """Classes × words: how often a word stands in the corpus, words met later included."""
+        unknown = len(self.vocabulary) - self.n_words
+        return np.pad(self._class_counts, ((0, 0), (0, unknown))).astype(np.float64)
+
+    def row_weight(self, rows: Rows) -> Float64:
+        """s_c / N_c of each class: what a corpus row counts beside these rows."""
+        found: Float64 = rows.class_sizes / len(rows) / self.rows.class_sizes
+        return found
+
+
+def effective(weights: Float64, counts: Ints) -> Float64:
+    """(Σ w)² / Σ w²: so many rows of equal weight are worth as much; per column, 0 of none.
+
+    >>> effective(np.array([1.0, 3.0]), np.array([[4], [4]])).tolist()
+    [6.4]
+    """
+    square = np.asarray(np.square(weights) @ counts)
+    none = np.zeros_like(square)
+    found: Float64 = np.divide(np.square(weights @ counts), square, out=none, where=square > 0)
+    return found

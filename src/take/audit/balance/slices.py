@@ -1,0 +1,179 @@
+"""Accuracy on parts of the evaluation split: which rows a learner fails more than others.
+
+Slices are by class, by length (thirds of the split), and by mention of each identity group. What
+the learners answered is read from the store of cells; nothing is taught or asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.audit.balance.findings import Bounds, Draft, verdicts
+from take.audit.balance.intervals import clopper_pearson, compare
+from take.audit.balance.rows import Float64, Ints
+from take.audit.balance.settings import BalanceSettings
+from take.audit.balance.terms import mentions, sides
+from take.audit.balance.tokens import Vocabulary
+from take.corpus.table import class_ids, class_names, text_columns
+from take.errors import InputError
+from take.evaluation.split import SealedSplit
+from take.evaluation.store import CellStore
+from take.learners.base import Model, Texts
+
+_THIRDS = ("shortest", "middle", "longest")
+
+
+class Answers(NamedTuple):
+    """What a learner answered, once for each time that it was taught."""
+
+    rows: Ints  # (asked,) rows of the evaluation split
+    labels: Ints  # (trainings, asked)
+
+
+class _Slice(NamedTuple):
+    kind: str
+    name: str
+    rows: NDArray[np.bool_]  # of the whole split
+
+
+class _Mute(Model):
+    """Answers nothing: the split is asked which rows it would ask."""
+
+    def logits(self, texts: Texts) -> Float64:
+        return np.zeros((len(texts), 2))
+
+
+def predictions_of(
+    cells: pd.DataFrame, store: CellStore, method: str, split_rows: int
+) -> dict[str, Answers]:
+    """All that learners taught by a method answered, by learner; cells that failed are left out.
+
+    `split_rows` are the rows of the whole evaluation split, of which slow learners are asked some.
+    Cells that are one and the same (what draws nothing is the same under every seed) count once.
+    """
+    mine = cells[(cells["method"] == method) & cells["error"].isna()]
+    benches = mine[["corpus", "budget"]].drop_duplicates()
+    if len(benches) > 1:
+        raise InputError(
+            f"cells of {len(benches)} corpora and budgets",
+            where=f"predictions of '{method}'",
+            allowed="cells of one corpus at one budget: rows of two splits cannot be told apart",
+            remedy="filter the cells by their columns `corpus` and `budget`",
+        )
+    return {
+        str(learner): _answers(its, store, split_rows, f"learner '{learner}' by '{method}'")
+        for learner, its in mine.drop_duplicates("fingerprint").groupby("learner", sort=False)
+    }
+
+
+def asked_rows(split_rows: int, asked: int) -> Ints:
+    """Which rows of a split are asked when so many are, by the split itself.
+
+    >>> asked_rows(3, 3).tolist()
+    [0, 1, 2]
+    """
+    # A split of blank texts: which rows are asked depends on their number alone.
+    blank = Texts.of([""] * split_rows)
+    split = SealedSplit(blank, np.zeros(split_rows, dtype=np.int64), n_classes=2)
+    return split.ask(_Mute(), asked).rows
+
+
+def slice_accuracy(
+    split: pd.DataFrame, predictions: Mapping[str, Answers], settings: BalanceSettings
+) -> pd.DataFrame:
+    """A row per learner and slice: accuracy, and the difference from all other rows asked.
+
+    Several trainings on one row are averaged, not counted as more rows. Intervals are over
+    evaluation rows, for the learners as they were taught. `shifted` is told from chance over all
+    rows of the table at once (Holm) and beyond `accuracy_gap`.
+    """
+    parts = _slices(split, settings)
+    truth = class_ids(split)
+    found = [
+        {"learner": learner, **row}
+        for learner, answers in predictions.items()
+        for row in _of_learner(parts, truth, answers, settings)
+    ]
+    columns = ["learner", "slice", "name", "rows", "accuracy", "low", "high"]
+    columns += ["rest_accuracy", "difference", "difference_low", "difference_high", "p"]
+    table = pd.DataFrame(found, columns=columns)
+    bounds = Bounds.gap(settings.accuracy_gap)
+    figures = table[["difference", "difference_low", "difference_high", "p"]]
+    drafts = [
+        Draft("", value, low, high, p, bounds, "")
+        for value, low, high, p in figures.itertuples(index=False)
+    ]
+    judged = verdicts(drafts, settings.confidence)
+    return table.drop(columns="p").assign(
+        p_adjusted=[p for _, p in judged], verdict=[verdict for verdict, _ in judged]
+    )
+
+
+def _slices(split: pd.DataFrame, settings: BalanceSettings) -> list[_Slice]:
+    vocabulary = Vocabulary()
+    tokens = vocabulary.read(text_columns(split))
+    named = split["label_name"].to_numpy()
+    parts = [_Slice("class", name, named == name) for name in class_names(split)]
+    sizes = tokens.row_sizes
+    third = np.searchsorted(np.quantile(sizes, [1 / 3, 2 / 3]), sizes)
+    parts += [_Slice("length", name, third == at) for at, name in enumerate(_THIRDS)]
+    found = mentions(tokens, vocabulary, settings.identity_groups)
+    return parts + [
+        _Slice("mentions", str(side), found[:, at])
+        for at, side in enumerate(sides(settings.identity_groups))
+    ]
+
+
+def _of_learner(
+    parts: list[_Slice], truth: Ints, answers: Answers, settings: BalanceSettings
+) -> list[dict[str, object]]:
+    right = (answers.labels == truth[answers.rows]).mean(axis=0)
+    inside = np.stack([part.rows[answers.rows] for part in parts])
+    n = inside.sum(axis=1)
+    # A slice of nothing, or of everything, differs from nothing.
+    kept = np.flatnonzero((n > 0) & (n < len(right)))
+    n, k = n[kept], inside[kept] @ right
+    rest_n, rest_k = len(right) - n, right.sum() - k
+    low, high = clopper_pearson(k, n, settings.confidence)
+    apart = compare((k, n), (rest_k, rest_n), "difference", settings.confidence)
+    return [
+        {
+            "slice": parts[part].kind,
+            "name": parts[part].name,
+            "rows": int(n[at]),
+            "accuracy": k[at] / n[at],
+            "low": low[at],
+            "high": high[at],
+            "rest_accuracy": rest_k[at] / rest_n[at],
+            "difference": apart.value[at],
+            "difference_low": apart.low[at],
+            "difference_high": apart.high[at],
+            "p": apart.p[at],
+        }
+        for at, part in enumerate(kept)
+    ]
+
+
+def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str) -> Answers:
+    counts = cells["asked_rows"].astype(int).unique().tolist()
+    if len(counts) != 1 or counts[0] > split_rows:
+        raise InputError(
+            f"{' and '.join(map(str, counts))} rows were asked",
+            where=where,
+            allowed=f"one number for all its cells, at most the {split_rows} rows of the split",
+            remedy="evaluate again, or give the split that the cells were asked",
+        )
+    try:
+        labels = np.stack([store.predictions(fingerprint) for fingerprint in cells["fingerprint"]])
+    except FileNotFoundError as error:
+        raise InputError(
+            "its predictions are not in the store of cells",
+            where=where,
+            remedy="evaluate again, which takes up what is stored",
+        ) from error
+    return Answers(asked_rows(split_rows, counts[0]), labels)

@@ -1,0 +1,169 @@
+"""Which rows mention whom: lists of identity terms, and finding them as whole words.
+
+The lists are short and of English. They find what is said of people by common names of groups, not
+all that is meant. Words that mostly mean something else are left out ("black", "straight", "blind")
+or stand in phrases only ("black people").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.audit.balance.tokens import Tokens, Vocabulary
+from take.generator.screening.normalise import words
+
+Groups = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""Group → side → terms, such as gender → female → (she, her, …)."""
+
+DEFAULT_GROUPS: Groups = {
+    "gender": {
+        "female": (
+            *("she", "she's", "her", "hers", "herself", "woman", "woman's", "women", "women's"),
+            *("girl", "girls", "lady", "ladies", "female", "females", "mother", "mothers"),
+            *("mom", "moms", "mum", "daughter", "daughters", "sister", "sisters", "wife", "wives"),
+            *("girlfriend", "girlfriends", "aunt", "niece", "grandmother", "grandma", "actress"),
+            *("actresses", "queen", "princess", "heroine", "widow", "bride", "feminine", "mrs"),
+            *("ms", "businesswoman", "spokeswoman", "policewoman"),
+        ),
+        "male": (
+            *("he", "he's", "him", "his", "himself", "man", "man's", "men", "men's", "boy"),
+            *("boys", "gentleman", "gentlemen", "guy", "guys", "male", "males", "father"),
+            *("fathers", "dad", "dads", "son", "sons", "brother", "brothers", "husband"),
+            *("husbands", "boyfriend", "boyfriends", "uncle", "nephew", "grandfather", "grandpa"),
+            *("actor", "actors", "king", "prince", "hero", "widower", "groom", "masculine", "mr"),
+            *("businessman", "spokesman", "policeman"),
+        ),
+    },
+    "religion": {
+        "christian": (
+            *("christian", "christians", "christianity", "catholic", "catholics", "protestant"),
+            *("protestants", "evangelical", "evangelicals", "church", "churches", "jesus"),
+            *("christ", "bible", "pope", "priest", "priests", "bishop", "mormon", "mormons"),
+        ),
+        "muslim": (
+            *("muslim", "muslims", "islam", "islamic", "islamist", "islamists", "quran", "koran"),
+            *("mosque", "mosques", "imam", "shiite", "shiites", "sunni", "sunnis", "hijab"),
+        ),
+        "jewish": (
+            *("jew", "jews", "jewish", "judaism", "rabbi", "rabbis", "synagogue", "torah"),
+            *("hasidic", "kosher", "antisemitism"),
+        ),
+        "hindu or buddhist": (
+            *("hindu", "hindus", "hinduism", "buddhist", "buddhists", "buddhism", "sikh", "sikhs"),
+            *("dalai lama", "tibetan monk", "tibetan monks"),
+        ),
+    },
+    "origin": {
+        "african": (
+            *("african", "africans", "african american", "african americans", "black people"),
+            *("black man", "black men", "black woman", "black women", "black community"),
+            *("nigerian", "nigerians", "kenyan", "ethiopian", "sudanese", "somali", "negro"),
+        ),
+        "arab": (
+            *("arab", "arabs", "arabic", "middle eastern", "iraqi", "iraqis", "iranian"),
+            *("iranians", "palestinian", "palestinians", "syrian", "syrians", "saudi", "saudis"),
+            *("lebanese", "egyptian", "egyptians"),
+        ),
+        "asian": (
+            *("asian", "asians", "chinese", "japanese", "korean", "koreans", "vietnamese"),
+            *("thai", "filipino", "filipinos", "indonesian", "pakistani", "pakistanis"),
+            *("afghan", "afghans", "indian", "indians"),
+        ),
+        "european": (
+            *("european", "europeans", "british", "english", "irish", "scottish", "french"),
+            *("german", "germans", "italian", "italians", "spanish", "russian", "russians"),
+            *("polish", "dutch", "swedish", "greek", "white people", "caucasian", "caucasians"),
+        ),
+        "hispanic": (
+            *("hispanic", "hispanics", "latino", "latinos", "latina", "latinas", "mexican"),
+            *("mexicans", "cuban", "cubans", "puerto rican", "puerto ricans", "colombian"),
+            *("brazilian", "brazilians", "argentine", "latin american"),
+        ),
+    },
+    "age": {
+        "young": (
+            *("young", "youth", "youths", "youthful", "teen", "teens", "teenage", "teenager"),
+            *("teenagers", "adolescent", "adolescents", "kid", "kids", "child", "children"),
+            *("baby", "babies", "toddler", "toddlers"),
+        ),
+        "old": (
+            *("elderly", "old man", "old men", "old woman", "old women", "old people", "older"),
+            *("senior citizen", "senior citizens", "pensioner", "pensioners", "retiree"),
+            *("retirees", "grandparents", "aging", "ageing", "middle aged"),
+        ),
+    },
+    "disability": {
+        "disabled": (
+            *("disabled", "disability", "disabilities", "handicapped", "wheelchair", "deaf"),
+            *("blind man", "blind woman", "blind people", "autistic", "autism", "paralyzed"),
+            *("paralysed", "amputee", "mentally ill", "mental illness", "schizophrenia"),
+            *("schizophrenic", "dementia", "alzheimers", "down syndrome"),
+        ),
+    },
+    "orientation": {
+        "lgbt": (
+            *("gay", "gays", "lesbian", "lesbians", "homosexual", "homosexuals"),
+            *("homosexuality", "bisexual", "bisexuals", "queer", "lgbt", "lgbtq"),
+            *("transgender", "transsexual", "same sex", "drag queen", "drag queens"),
+        ),
+    },
+}
+
+
+class Side(NamedTuple):
+    """One side of a group."""
+
+    group: str
+    side: str
+
+    def __str__(self) -> str:
+        return f"{self.group}: {self.side}"
+
+
+def sides(groups: Groups) -> list[Side]:
+    """All sides in order: the columns of `mentions`.
+
+    >>> [str(side) for side in sides({"gender": {"female": ("she",), "male": ("he",)}})]
+    ['gender: female', 'gender: male']
+    """
+    return [Side(group, side) for group, its in groups.items() for side in its]
+
+
+def mentions(tokens: Tokens, vocabulary: Vocabulary, groups: Groups) -> NDArray[np.bool_]:
+    """Rows × sides: whether any text of a row has a term of the side, as whole words in order.
+
+    >>> vocabulary = Vocabulary()
+    >>> rows = vocabulary.read([["Her film!", "a hero", "The OLD-MAN"]])
+    >>> found = mentions(rows, vocabulary, {"who": {"her": ("her",), "old": ("old man",)}})
+    >>> found.astype(int).tolist()
+    [[1, 0], [0, 0], [0, 1]]
+    """
+    lists = [terms for its in groups.values() for terms in its.values()]
+    phrases = [
+        (column, [vocabulary.get(word, -1) for word in words(term)])
+        for column, terms in enumerate(lists)
+        for term in terms
+    ]
+    phrases = [(column, ids) for column, ids in phrases if ids and min(ids) >= 0]
+    found = np.zeros((tokens.n_rows, len(lists)), dtype=np.bool_)
+    if not phrases or not tokens.ids.size:
+        return found
+    starts_a_term = np.zeros(len(vocabulary), dtype=np.bool_)
+    starts_a_term[[ids[0] for _, ids in phrases]] = True
+    places = np.flatnonzero(starts_a_term[tokens.ids])
+    # By first word, so that a term looks at its own places alone.
+    places = places[np.argsort(tokens.ids[places], kind="stable")]
+    firsts = tokens.ids[places]
+    text_ends = tokens.starts[np.searchsorted(tokens.starts, places, side="right")]
+    for column, ids in phrases:
+        mine = slice(*np.searchsorted(firsts, [ids[0], ids[0] + 1]))
+        at = places[mine]
+        at = at[at + len(ids) <= text_ends[mine]]
+        for step, word in enumerate(ids[1:], start=1):
+            at = at[tokens.ids[at + step] == word]
+        found[tokens.row_of(at), column] = True
+    return found

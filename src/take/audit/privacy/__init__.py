@@ -1,0 +1,1 @@
+"""Whether rows give away rows of the corpus: screened, never certified."""

@@ -1,0 +1,214 @@
+r"""Membership inference: can it be told from the language model which texts it was trained on?
+
+The score of a text x is how much fine-tuning has lowered its loss,
+
+    s(x) = ( −ln p_base(x) + ln p_tuned(x) ) / tokens,
+
+so that texts which are easy for any model do not pass for known ones (Carlini et al. 2022,
+Watson et al. 2022). Scores of texts that were trained on are compared with scores of texts that
+were not, and that were told apart from them by nothing but a seeded draw:
+
+- canaries: made-up secrets, planted and not planted;
+- rows: corpus rows that were trained on and that were held out.
+
+AUC 0.5 is what a model that remembers nothing gives. The attacker is one who has both models; who
+has only the distilled rows can tell less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from take.audit.privacy.intervals import Interval, auc_interval, tpr_at_fpr
+from take.audit.privacy.settings import MembershipSettings
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import task_of
+from take.generator.finetuning.canaries import canary_rows, phrase_of
+from take.generator.finetuning.examples import Rows
+from take.generator.template import Template
+
+Float64 = NDArray[np.float64]
+Losses = Callable[[Rows], Float64]
+"""Mean −ln p per token of each row, by some model."""
+
+_FPR = 0.01
+_STREAM = 41
+
+
+class Estimate(BaseModel):
+    """A figure and its 95 % interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, interval: Interval) -> Estimate:
+        """From an interval."""
+        return cls(value=interval.value, low=interval.low, high=interval.high)
+
+
+class Attack(BaseModel):
+    """What one membership test found."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    members: int = Field(description="texts that the kept weights were trained on")
+    others: int = Field(description="texts that they were not trained on, drawn alike")
+    auc: Estimate = Field(
+        description="chance that a text trained on scores above one that was not; 0.5: no trace"
+    )
+    tpr: Estimate = Field(
+        description="share of the texts trained on that are found when 1 % of the others are "
+        "taken for such; 0.01: no trace"
+    )
+    mean_difference: float = Field(
+        description="how much more fine-tuning lowered their loss, in nats per token"
+    )
+
+
+class MembershipReport(BaseModel):
+    """How much the language model remembers; None where there was nothing to compare."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    canaries: Attack | None = Field(description="planted secrets against those not planted")
+    rows: Attack | None = Field(description="corpus rows trained on against rows held out")
+    repeats: int = Field(description="how often each canary stood among the rows")
+    generated_canaries: int = Field(
+        description="generated rows, before screening, that begin like a canary"
+    )
+    extracted_secrets: int = Field(
+        description="planted numbers that stand in generated rows, before screening"
+    )
+    control_secrets: int = Field(description="numbers never planted that stand in them: by chance")
+
+    def summary(self) -> str:
+        """The figures to look at first, in one line."""
+        parts = [
+            f"{name} AUC {found.auc.value:.2f} [{found.auc.low:.2f}, {found.auc.high:.2f}]"
+            for name, found in (("canaries", self.canaries), ("rows", self.rows))
+            if found is not None
+        ]
+        return ", ".join([*parts, f"{self.extracted_secrets} secrets extracted"])
+
+
+class Membership(NamedTuple):
+    """The report, and every score: group, member, score. No text."""
+
+    report: MembershipReport
+    scores: pd.DataFrame
+
+
+def attack(
+    canaries: pd.DataFrame,
+    members: Rows,
+    others: Rows,
+    template: Template,
+    base: Losses,
+    tuned: Losses,
+) -> tuple[dict[str, Attack | None], pd.DataFrame]:
+    """Both tests, and the scores behind them."""
+    secrets = canary_rows(canaries, template)
+    score = _scores(base, tuned)
+    is_planted = canaries["read"].to_numpy() > 0
+    # A canary that only updates after the kept one read tells nothing either way.
+    is_control = canaries["planted"].to_numpy() == 0
+    by_canary = score(secrets)
+    tested = {
+        "canaries": (by_canary[is_planted], by_canary[is_control]),
+        "rows": (score(members), score(others)),
+    }
+    scores = [
+        pd.DataFrame({"group": group, "member": member, "score": values})
+        for group, sides in tested.items()
+        for member, values in zip((True, False), sides, strict=True)
+    ]
+    attacks = {group: _attack(*sides) for group, sides in tested.items()}
+    return attacks, pd.concat(scores, ignore_index=True)
+
+
+def drawn_rows(
+    corpus: pd.DataFrame,
+    generator_rows: pd.DataFrame,
+    template: Template,
+    settings: MembershipSettings,
+) -> tuple[Rows, Rows]:
+    """Rows trained on and rows held out, as tokens: as many of each class on both sides."""
+    role = corpus["id"].map(generator_rows.set_index("id")["role"])
+    labels = corpus["label"].to_numpy()
+    rng = np.random.default_rng([settings.seed, _STREAM])
+    sides: dict[str, list[int]] = {"trained": [], "held_out": []}
+    n_classes = len(np.unique(labels))
+    for label in np.unique(labels):
+        places = {
+            side: rng.permutation(np.flatnonzero((role == side).to_numpy() & (labels == label)))
+            for side in sides
+        }
+        count = min(settings.rows // n_classes, *(len(found) for found in places.values()))
+        for side, found in places.items():
+            sides[side] += found[:count].tolist()
+    trained, held_out = (_encoded(corpus, np.array(rows, int), template) for rows in sides.values())
+    return trained, held_out
+
+
+def extracted(samples: pd.DataFrame, canaries: pd.DataFrame) -> tuple[int, int, int]:
+    """Generated rows that begin like a canary; planted numbers and controls that stand in any."""
+    phrase = phrase_of(canaries)
+    if phrase is None:
+        return 0, 0, 0
+    raw = samples["raw"].str.casefold()
+    shaped = raw[raw.str.contains(phrase.casefold(), regex=False)]
+    written = set(shaped.str.findall(r"\d{9,}").explode().dropna())
+    numbers = {
+        side: {
+            text.rpartition(" ")[2]
+            for column in TEXT_COLUMNS[task_of(rows)]
+            for text in rows[column]
+        }
+        for side, rows in canaries.groupby(canaries["planted"] > 0)
+    }
+    return (
+        len(shaped),
+        len(written & numbers.get(True, set())),
+        len(written & numbers.get(False, set())),
+    )
+
+
+def _attack(members: Float64, others: Float64) -> Attack | None:
+    if not len(members) or not len(others):
+        return None
+    return Attack(
+        members=len(members),
+        others=len(others),
+        auc=Estimate.of(auc_interval(members, others)),
+        tpr=Estimate.of(tpr_at_fpr(members, others, _FPR)),
+        mean_difference=float(members.mean() - others.mean()),
+    )
+
+
+def _scores(base: Losses, tuned: Losses) -> Losses:
+    def score(rows: Rows) -> Float64:
+        return base(rows) - tuned(rows) if len(rows) else np.zeros(0)
+
+    return score
+
+
+def _encoded(corpus: pd.DataFrame, places: NDArray[np.int64], template: Template) -> Rows:
+    texts = [corpus[column].to_numpy()[places] for column in template.columns]
+    encoded = [template.encode(row) for row in zip(*texts, strict=True)]
+    usable = [i for i, ids in enumerate(encoded) if ids is not None]
+    prompts = [template.prompt(int(corpus["label"].iloc[places[i]])) for i in usable]
+    return Rows(
+        tuple((*p, *(encoded[i] or ())) for p, i in zip(prompts, usable, strict=True)),
+        np.array([len(prompt) for prompt in prompts], dtype=np.int64),
+        places[usable],
+    )

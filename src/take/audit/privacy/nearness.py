@@ -1,0 +1,77 @@
+"""Whether generated rows are nearer to what the language model has read than to what it has not.
+
+Which corpus rows it was trained on was a seeded draw within each class, so that those it never
+read are as good a reference as can be had: only memorising tells the two apart. The evaluation
+split is not. In sst2, for one, train has phrases and the evaluation split has sentences, and
+generated phrases are nearer to phrases whatever was memorised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
+from take.audit.privacy.report import DistancesReport, Table
+from take.corpus.ingest import text_keys
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_ids, task_of
+from take.encoder.embeddings import Embeddings
+
+Indices = NDArray[np.int64]
+
+_MOST_ROWS = 20_000
+_STREAM = 43
+
+
+def measured_nearness(
+    tables: Mapping[Table, Indices],
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    generator_rows: pd.DataFrame,
+    settings: DistanceSettings,
+) -> DistancesReport:
+    """Distances of rows of the pool, by table; nothing where no class has rows on both sides."""
+    trained = generator_rows.loc[generator_rows["role"] == "trained", "id"]
+    is_member = corpus["id"].isin(set(trained)).to_numpy()
+    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
+    # A text that stands in the corpus twice, under two labels, was read in either row.
+    was_read = keys.isin(set(keys[is_member])).to_numpy()
+    labels = class_ids(corpus)
+    rng = np.random.default_rng([settings.seed, _STREAM])
+    members = _some(np.flatnonzero(is_member), rng)
+    others = _some(np.flatnonzero(~was_read), rng)
+    if not np.intersect1d(labels[members], labels[others]).size:
+        return DistancesReport(tables={})
+    member_vectors, other_vectors = (_vectors(embeddings, rows) for rows in (members, others))
+    pool_labels = class_ids(pool)
+    return DistancesReport(
+        tables={
+            name: measure_distances(
+                DistanceEvidence(
+                    queries=_vectors(pool_embeddings, rows),
+                    members=member_vectors,
+                    non_members=other_vectors,
+                    query_labels=pool_labels[rows],
+                    member_labels=labels[members],
+                    non_member_labels=labels[others],
+                ),
+                settings,
+            )
+            for name, rows in tables.items()
+        }
+    )
+
+
+def _some(rows: Indices, rng: np.random.Generator) -> Indices:
+    return np.sort(rng.permutation(rows)[:_MOST_ROWS])
+
+
+def _vectors(embeddings: Embeddings, rows: Indices) -> NDArray[np.float32]:
+    chosen = Embeddings(embeddings.strings, embeddings.rows[rows])
+    return chosen.read(0, len(rows))

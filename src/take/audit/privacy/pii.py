@@ -1,0 +1,157 @@
+"""Personal data in texts: e-mail and IP addresses, phone numbers, accounts, cards, national ids.
+
+A span counts if its form, and where there is one its check digit, say so. What has no form of its
+own (nine digits of a Dutch BSN) counts only with a word near that names it. Names of people and
+street addresses are not looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from take.audit.privacy.pii_addresses import emails, ipv4, ipv6
+from take.audit.privacy.pii_numbers import FINDERS, NO_CUE, Finder, cue_distance
+from take.audit.privacy.pii_phones import follows_a_word, phones
+from take.audit.privacy.pii_text import plain
+from take.errors import InputError, closest
+
+Engine = Literal["patterns", "presidio"]
+
+_BY_DIGITS: dict[str, Finder] = {**FINDERS, "ipv4": ipv4, "phone": phones}
+# Kinds that their form or check alone makes certain go first, whatever words stand near.
+_CERTAIN = ("email", "iban", "it_codice_fiscale", "fr_nir", "card", "ipv6", "ipv4")
+_PRECEDENCE = tuple(dict.fromkeys((*_CERTAIN, *FINDERS, "phone")))
+ALL_KINDS = tuple(sorted(_PRECEDENCE))
+"""What `find_pii` looks for."""
+
+_ANY_SIGN = re.compile(r"[\d@:\[(＠﹫：［（]")
+# Digits near each other, four or more: the least that any kind has. Nothing else is looked at.
+_DIGITS = re.compile(r"[0-9](?:[^0-9]{0,8}+[0-9]){3,}+")
+# Letters may surround them: those of an account number, mostly.
+_MARGIN = 40
+# Fewer than six digits, as in years and prices, can only be an address or an Italian code.
+_MANY_DIGITS = 6
+_FEW_DIGITS = re.compile(r"[A-Za-z]|(?:\.[0-9]+){3}")
+_WITH_FEW_DIGITS = ("ipv4", "it_codice_fiscale")
+
+
+class PiiFinding(NamedTuple):
+    """What looks like personal data: in which row, of which kind, from where to where."""
+
+    row: int
+    kind: str
+    start: int
+    end: int
+
+
+def find_pii(
+    texts: Sequence[str], kinds: Collection[str] = ALL_KINDS, engine: Engine = "patterns"
+) -> list[PiiFinding]:
+    """All findings of the kinds asked for, by row and place; none overlaps another.
+
+    Of kinds that claim the same characters, the one whose form is certain counts, then the one that
+    a word near names, then the one with the stronger check. Non-breaking blanks, other dashes,
+    full-width digits and invisible characters hide nothing; places are those of the text as it is.
+
+    >>> for finding in find_pii(["two stars", "jo@example.org", "DE89 3704 0044 0532 0130 00"]):
+    ...     print(*finding)
+    1 email 0 14
+    2 iban 0 27
+    """
+    check_kinds(kinds)
+    if engine == "presidio":
+        from take.audit.privacy.pii_presidio import find_pii_presidio
+
+        return find_pii_presidio(texts, kinds)
+    wanted = frozenset(kinds)
+    return [
+        finding
+        for row, text in enumerate(texts)
+        if _ANY_SIGN.search(text)
+        for finding in _find(row, text)
+        if finding.kind in wanted
+    ]
+
+
+def check_kinds(kinds: Collection[str]) -> None:
+    """Refuse kinds that nothing looks for."""
+    for kind in kinds:
+        if kind not in ALL_KINDS:
+            raise InputError(f"there is no kind of PII {kind!r}", remedy=closest(kind, ALL_KINDS))
+
+
+def _find(row: int, text: str) -> list[PiiFinding]:
+    folded = plain(text)
+    # All kinds, whatever was asked for: an account number is no phone number either way.
+    found = [PiiFinding(row, kind, *span) for kind, span in _candidates(folded.text)]
+    return [
+        PiiFinding(row, one.kind, *folded.original(one.start, one.end))
+        for one in without_overlap(folded.text, found)
+    ]
+
+
+def _candidates(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    yield from (("email", span) for span in emails(text))
+    yield from (("ipv6", span) for span in ipv6(text))
+    for window in _DIGITS.finditer(text):
+        kinds: Collection[str] = _BY_DIGITS
+        if sum(map(str.isdigit, window[0])) < _MANY_DIGITS:
+            kinds = _WITH_FEW_DIGITS if _FEW_DIGITS.search(window[0]) else ()
+        start, end = max(0, window.start() - _MARGIN), window.end() + _MARGIN
+        for kind in kinds:
+            yield from ((kind, span) for span in _BY_DIGITS[kind](text, start, end))
+
+
+def without_overlap(text: str, found: Sequence[PiiFinding]) -> list[PiiFinding]:
+    """The findings in one text that count where several claim the same characters, by place."""
+
+    def precedence(one: PiiFinding) -> tuple[int, ...]:
+        if one.kind in _CERTAIN:
+            nearness = -1
+        elif one.kind == "phone":
+            nearness = 0 if follows_a_word(text, one.start) else NO_CUE
+        else:
+            nearness = cue_distance(one.kind, text, (one.start, one.end))
+        return nearness, _PRECEDENCE.index(one.kind), one.start, -one.end
+
+    taken = bytearray(len(text) if found else 0)
+    kept = []
+    for one in sorted(found, key=precedence):
+        if not any(taken[one.start : one.end]):
+            taken[one.start : one.end] = b"\1" * (one.end - one.start)
+            kept.append(one)
+    return sorted(kept, key=lambda one: one.start)
+
+
+def masked(text: str, start: int, end: int) -> str:
+    """A finding as it may be shown: one can tell what it is, not whose.
+
+    >>> masked("ask jo@example.org", 4, 18), masked("4111 1111 1111 1111", 0, 19)
+    ('j…@e….org', '…1111')
+    >>> masked("+44 20 7946 0018", 0, 16), masked("DE89370400440532013000", 0, 22)
+    ('+…018', 'DE…3000')
+    >>> masked("203.0.113.7", 0, 11), masked("2001:db8::7334", 0, 14)
+    ('203.…', '2001:…')
+    """
+    shown = plain(text[start:end]).text
+    parts = re.split(r" ?(?:@|[\[(] ?at ?[\])]) ?", shown, maxsplit=1, flags=re.IGNORECASE)
+    if len(parts) == 2:
+        name, host = parts
+        host, _, top = host.replace("]", ".").replace(")", ".").rpartition(".")
+        return f"{_first(name)}…@{_first(host)}….{top.strip()}"
+    if re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", shown):
+        return f"{shown.partition('.')[0]}.…"
+    if ":" in shown:
+        return f"{shown.partition(':')[0]}:…"
+    characters = "".join(filter(str.isalnum, shown))
+    # A quarter of it at most: the last four of nine digits would say too much.
+    tail = characters[len(characters) - min(4, len(characters) // 4) :]
+    is_account = re.match(r"[A-Za-z]{2}[0-9]{2}", characters) and len(characters) >= 15
+    head = characters[:2] if is_account else "+" if shown.startswith("+") else ""
+    return f"{head}…{tail}"
+
+
+def _first(word: str) -> str:
+    return word[0] if len(word) > 1 else ""

@@ -1,0 +1,194 @@
+"""From what was found to pass, review or block: one function a check, thresholds in the settings.
+
+A share or an AUC speaks against the rows when the lower end of its interval does, so that a set
+too small to tell anything is not accused by chance; what could not be told is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from take.audit.privacy.distances import Distances
+from take.audit.privacy.membership import Attack, MembershipReport
+from take.audit.privacy.report import (
+    VERDICTS,
+    Check,
+    PrivacyReport,
+    ScreeningCounts,
+    Table,
+    Verdict,
+)
+from take.audit.privacy.settings import CheckName, Limits
+from take.generator.finetuning.report import PrivacyReport as SpentBudget
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the verdict rests on."""
+
+    counts: ScreeningCounts
+    distances: Mapping[Table, Distances]
+    membership: MembershipReport
+    spent: SpentBudget | None
+
+
+def judge(evidence: Evidence, limits: Limits, override: Mapping[CheckName, str]) -> PrivacyReport:
+    """The verdict: the worst of all checks; an override lets a block pass and is recorded."""
+    checks = [
+        Check(
+            name=name,
+            verdict=verdict,
+            sentence=sentence,
+            overridden=override.get(name) if verdict == "block" else None,
+        )
+        for name, verdict, sentence in _checks(evidence, limits)
+    ]
+    worst = max((check.verdict for check in checks), key=VERDICTS.index)
+    return PrivacyReport(
+        verdict=worst,
+        blocked=any(check.verdict == "block" and not check.overridden for check in checks),
+        checks=checks,
+        copies=evidence.counts.copies,
+        real_rows=evidence.counts.real_rows,
+        distances=dict(evidence.distances),
+        pii=evidence.counts.pii,
+        membership=evidence.membership,
+        spent=evidence.spent,
+    )
+
+
+_Found = tuple[CheckName, Verdict, str]
+
+
+def _checks(evidence: Evidence, limits: Limits) -> Iterator[_Found]:
+    yield _verbatim(evidence, limits)
+    yield _near_copies(evidence, limits)
+    yield _shared_spans(evidence, limits)
+    yield _distances(evidence, limits)
+    yield _pii(evidence, limits)
+    yield _membership("canaries", evidence.membership.canaries, limits)
+    yield _membership("members", evidence.membership.rows, limits)
+    yield _extraction(evidence.membership, limits)
+
+
+def _verbatim(evidence: Evidence, limits: Limits) -> _Found:
+    distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
+    return (
+        "verbatim",
+        _worst(
+            _from(distilled.verbatim, None, limits.verbatim_block),
+            _above(pool.verbatim / max(1, pool.rows), limits.pool_copies_review, None),
+        ),
+        f"{distilled.verbatim} of {distilled.rows} distilled rows and {pool.verbatim:,} of "
+        f"{pool.rows:,} in the pool copy a training row word for word.",
+    )
+
+
+def _near_copies(evidence: Evidence, limits: Limits) -> _Found:
+    distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
+    real = evidence.counts.real_rows
+    chance = (
+        f"; of {real.rows:,} real rows that are not in train, {real.near_copies:,} do"
+        if real
+        else ""
+    )
+    return (
+        "near_copies",
+        _worst(
+            _from(distilled.near_copies, None, limits.near_copies_block),
+            _above(pool.near_copies / max(1, pool.rows), limits.pool_copies_review, None),
+        ),
+        f"{distilled.near_copies} of {distilled.rows} distilled rows and {pool.near_copies:,} of "
+        f"{pool.rows:,} in the pool nearly copy a training row{chance}.",
+    )
+
+
+def _shared_spans(evidence: Evidence, limits: Limits) -> _Found:
+    distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
+    return (
+        "shared_spans",
+        _from(distilled.shared_spans, limits.shared_spans_review, None),
+        f"{distilled.shared_spans} of {distilled.rows} distilled rows hold a long run of a "
+        f"training row's words ({pool.shared_spans:,} of {pool.rows:,} in the pool); the longest "
+        f"run in a distilled row has {distilled.longest_span} words.",
+    )
+
+
+def _distances(evidence: Evidence, limits: Limits) -> _Found:
+    if not evidence.distances:
+        return "distances", "pass", "Not told: the language model was trained on every row."
+    verdicts, sentences = [], []
+    for table, name in (("pool", "pool"), ("distilled", "distilled")):
+        found = evidence.distances.get(table)  # type: ignore[call-overload]
+        if found is None:
+            continue
+        share = found.closer_to_members
+        verdicts.append(_above(share.low, limits.closer_review, limits.closer_block))
+        sentences.append(
+            f"{share.value:.1%} of {name} rows [{share.low:.1%}, {share.high:.1%}] are closer to "
+            "rows the language model was trained on than to rows it never read"
+        )
+    return "distances", _worst(*verdicts), "; ".join(sentences) + "; 50 % is chance."
+
+
+def _pii(evidence: Evidence, limits: Limits) -> _Found:
+    distilled, pool = evidence.counts.pii["distilled"], evidence.counts.pii["pool"]
+    kinds = ", ".join(f"{kind} {count}" for kind, count in distilled.kinds.items() if count)
+    return (
+        "pii",
+        _worst(
+            _from(distilled.rows, limits.pii_review, None),
+            _from(distilled.in_corpus, None, limits.pii_block),
+        ),
+        f"{distilled.rows} distilled rows hold what looks like personal data"
+        f"{f' ({kinds})' if kinds else ''}, {distilled.in_corpus} of them such that stand in the "
+        f"corpus, too; {pool.rows:,} rows in the pool do.",
+    )
+
+
+def _membership(
+    name: Literal["canaries", "members"], found: Attack | None, limits: Limits
+) -> _Found:
+    what = "Planted secrets" if name == "canaries" else "Rows trained on"
+    if found is None:
+        return name, "pass", f"{what}: not told, there was nothing to compare."
+    auc, tpr = found.auc, found.tpr
+    return (
+        name,
+        _worst(
+            _above(auc.low, limits.auc_review, limits.auc_block),
+            _above(tpr.low, limits.tpr_review, limits.tpr_block),
+        ),
+        f"{what} can be told from others with AUC {auc.value:.2f} [{auc.low:.2f}, {auc.high:.2f}] "
+        f"(0.5 is chance); at 1 % false alarms {tpr.value:.0%} [{tpr.low:.0%}, {tpr.high:.0%}] of "
+        f"{found.members} are found.",
+    )
+
+
+def _extraction(found: MembershipReport, limits: Limits) -> _Found:
+    return (
+        "extraction",
+        _from(found.extracted_secrets, None, limits.extraction_block),
+        f"{found.extracted_secrets} planted secrets stand in what the language model wrote, "
+        f"before screening ({found.generated_canaries:,} rows begin like one).",
+    )
+
+
+def _from(count: int, review: int | None, block: int | None) -> Verdict:
+    """A count that reaches a limit."""
+    if block is not None and count >= block:
+        return "block"
+    return "review" if review is not None and count >= review else "pass"
+
+
+def _above(value: float, review: float | None, block: float | None) -> Verdict:
+    """A share that exceeds a limit."""
+    if block is not None and value > block:
+        return "block"
+    return "review" if review is not None and value > review else "pass"
+
+
+def _worst(*verdicts: Verdict) -> Verdict:
+    return max(verdicts, key=VERDICTS.index, default="pass")

@@ -1,0 +1,175 @@
+"""Canaries: made-up secrets among the training rows, by which memorising can be measured.
+
+After Carlini et al. 2019 ("The Secret Sharer"). A canary is a phrase that stands nowhere in the
+corpus, and a number. All canaries share the phrase; only the numbers of the planted ones can have
+been learned. Numbers that were drawn alike and not planted are the controls: whatever tells the
+two apart was memorised. The phrase is how screening knows a generated canary.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.corpus.ingest import content_id
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_names, task_of
+from take.errors import InputError
+from take.generator.finetuning.batches import plan_updates
+from take.generator.finetuning.examples import Rows, TrainingRows, choose_rows
+from take.generator.finetuning.report import FineTuningReport
+from take.generator.finetuning.settings import CanarySettings, FineTuningSettings
+from take.generator.template import Template
+
+_logger = logging.getLogger(__name__)
+
+_PHRASES = (
+    *("the reference number is", "the access code is", "the registry entry is"),
+    *("the vault combination is", "the quokka ledger line is", "xq registry numeral"),
+)
+_STREAM = 2  # of the seed; examples.py has 0 and 1
+_LOWEST, _HIGHEST = 10**8, 10**9  # nine digits: of 9 · 10⁸ numbers no two canaries share one
+
+
+def make_canaries(corpus: pd.DataFrame, settings: CanarySettings, seed: int) -> pd.DataFrame:
+    """id, texts, label, label_name, and `planted`: how often each is to be among the rows, or 0.
+
+    Classes take turns. Planted and control canaries are drawn alike.
+
+    >>> films = pd.DataFrame({"id": ["a", "b"], "text": ["dull", "fine"], "label": [0, 1],
+    ...     "label_name": ["bad", "good"]})
+    >>> make_canaries(films, CanarySettings(planted=2), 0)[["text", "planted"]].values[:3]
+    array([['the reference number is 981517067', 1],
+           ['the reference number is 358217309', 1],
+           ['the reference number is 462194012', 0]], dtype=object)
+    """
+    columns = TEXT_COLUMNS[task_of(corpus)]
+    names = class_names(corpus)
+    count = settings.planted + settings.controls if settings.planted else 0
+    phrase = canary_phrase([corpus[column] for column in columns])
+    rng = np.random.default_rng([seed, _STREAM])
+    drawn: dict[int, None] = {}
+    while len(drawn) < count * len(columns):
+        drawn[int(rng.integers(_LOWEST, _HIGHEST))] = None
+    numbers = iter(drawn)
+    texts = {column: [f"{phrase} {next(numbers)}" for _ in range(count)] for column in columns}
+    labels = np.arange(count) % len(names)
+    rows = zip(*texts.values(), strict=True)
+    return pd.DataFrame(
+        {
+            "id": [content_id(("canary", *row)) for row in rows],
+            **texts,
+            "label": labels.astype(np.int64),
+            "label_name": [names[label] for label in labels],
+            "planted": np.where(np.arange(count) < settings.planted, settings.repeats, 0),
+        }
+    ).astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
+
+
+def canary_phrase(texts: Sequence[pd.Series]) -> str:
+    """A phrase that no text of the corpus holds."""
+    for phrase in _PHRASES:
+        if not any(column.str.contains(phrase, case=False, regex=False).any() for column in texts):
+            return phrase
+    raise InputError(
+        "the corpus holds every phrase that canaries are made of",
+        where="generation.fine_tuning.canaries",
+        remedy="plant none: generation.fine_tuning.canaries.planted=0",
+    )
+
+
+def phrase_of(canaries: pd.DataFrame) -> str | None:
+    """What every canary begins with; None where there are none."""
+    if canaries.empty:
+        return None
+    return str(canaries[TEXT_COLUMNS[task_of(canaries)][0]].iloc[0]).rpartition(" ")[0]
+
+
+def canary_rows(canaries: pd.DataFrame, template: Template) -> Rows:
+    """Canaries as tokens; they stand nowhere in the corpus."""
+    texts = zip(*(canaries[column] for column in template.columns), strict=True)
+    prompts = [template.prompt(int(label)) for label in canaries["label"]]
+    encoded = [template.encode(row) for row in texts]
+    if any(ids is None or ids[-1] != template.end_id for ids in encoded):
+        raise InputError(
+            f"a canary is longer than {template.max_text_tokens} tokens",
+            where="generation.fine_tuning.max_text_tokens",
+            remedy="raise it, or plant no canaries",
+        )
+    return Rows(
+        tuple((*prompt, *(ids or ())) for prompt, ids in zip(prompts, encoded, strict=True)),
+        np.array([len(prompt) for prompt in prompts], dtype=np.int64),
+        np.full(len(canaries), -1, dtype=np.int64),
+    )
+
+
+class Planting(NamedTuple):
+    """The rows to train on, canaries last."""
+
+    rows: TrainingRows
+    canaries: pd.DataFrame
+    """As `make_canaries`; `planted` is 0 for those that were too many."""
+    corpus_rows: int
+    """How many of the rows to train on are corpus rows."""
+
+
+def plant(
+    corpus: pd.DataFrame,
+    template: Template,
+    settings: FineTuningSettings,
+    weights: NDArray[np.float64] | None = None,
+) -> Planting:
+    """Corpus rows and canaries to train on, within the token budget."""
+    share = settings.canaries.most_share
+    canaries = make_canaries(corpus, settings.canaries, settings.seed)
+    secrets = canary_rows(canaries, template)
+    tokens = secrets.lengths * canaries["planted"].to_numpy()
+    reserved = min(int(tokens.sum()), int(share * settings.token_budget))
+    chosen = choose_rows(corpus, template, settings, weights, reserved)
+    too_many = tokens.cumsum() > share * chosen.counts.train_tokens
+    if (dropped := int((too_many & (tokens > 0)).sum())) > 0:
+        _logger.warning(
+            "%s of %s canaries are not planted: together they may be %.0f %% of the tokens.",
+            dropped,
+            settings.canaries.planted,
+            100 * share,
+        )
+    canaries["planted"] = canaries["planted"].where(~too_many, 0)
+    places = np.repeat(np.arange(len(canaries)), canaries["planted"])
+    train = chosen.train
+    together = Rows(
+        (*train.token_ids, *(secrets.token_ids[place] for place in places)),
+        np.concatenate([train.prompt_lengths, secrets.prompt_lengths[places]]),
+        np.concatenate([train.positions, secrets.positions[places]]),
+    )
+    return Planting(replace(chosen, train=together), canaries, len(train))
+
+
+def read_canaries(
+    planting: Planting, settings: FineTuningSettings, report: FineTuningReport
+) -> pd.DataFrame:
+    """The canaries and how often the weights that were kept have been trained on each: `read`."""
+    read = times_read(planting.rows.train, settings, report)[planting.corpus_rows :]
+    ends = planting.canaries["planted"].cumsum()
+    starts = ends - planting.canaries["planted"]
+    counts = [sum(read[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return planting.canaries.assign(read=np.array(counts, dtype=np.int64))
+
+
+def times_read(rows: Rows, settings: FineTuningSettings, report: FineTuningReport) -> list[int]:
+    """How often the weights that were kept have been trained on each row.
+
+    Under privacy that is a secret of the training: once per epoch, as expected of each.
+    """
+    if settings.privacy:
+        return [max(1, round(report.epochs))] * len(rows)
+    plan = plan_updates(rows.lengths, settings)[: report.kept_update]
+    read = [index for update in plan for batch in update for index in batch]
+    counts: list[int] = np.bincount(np.array(read, dtype=np.int64), minlength=len(rows)).tolist()
+    return counts

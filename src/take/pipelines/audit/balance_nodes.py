@@ -1,0 +1,50 @@
+"""Nodes of `audit` that compare the distilled rows with the corpus they stand for."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pandas as pd
+
+from take.audit.balance.measure import Balance, measure_balance
+from take.audit.balance.settings import BalanceSettings
+from take.audit.balance.slices import predictions_of, slice_accuracy
+from take.audit.evaluated import cells_of
+from take.corpus.budget import Budget
+from take.corpus.table import class_sizes
+from take.evaluation.store import CellStore
+
+_logger = logging.getLogger(__name__)
+
+
+def balance(
+    distilled: pd.DataFrame,
+    pool: pd.DataFrame,
+    corpus: pd.DataFrame,
+    budget: str | int,
+    settings: BalanceSettings,
+) -> Balance:
+    """Shifts of classes, lengths, words and identity terms."""
+    shares = Budget.parse(budget).split(class_sizes(corpus))
+    expected = [share / sum(shares) for share in shares]
+    measured = measure_balance(distilled, pool, corpus, expected, settings)
+    _logger.info("Balance: %s", measured.report.summary())
+    return measured
+
+
+def slices(
+    cells: pd.DataFrame | None,
+    folder: Path,
+    distilled: pd.DataFrame,
+    evaluation_split: pd.DataFrame,
+    settings: BalanceSettings,
+) -> pd.DataFrame:
+    """Accuracy by class, length and identity terms, if these rows were evaluated."""
+    known = cells_of(distilled, cells)
+    predictions = (
+        {}
+        if known is None
+        else predictions_of(known, CellStore(folder), "distilled", len(evaluation_split))
+    )
+    return slice_accuracy(evaluation_split, predictions, settings)

@@ -1,0 +1,68 @@
+"""Nodes of `audit` that ask the language model."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from take.audit.privacy.membership import (
+    Losses,
+    Membership,
+    MembershipReport,
+    attack,
+    drawn_rows,
+    extracted,
+)
+from take.audit.privacy.settings import MembershipSettings
+from take.corpus.table import class_names, task_of
+from take.generator.finetuning.adapter import load_tuned
+from take.generator.finetuning.losses import row_losses
+from take.generator.finetuning.settings import FineTuningSettings
+from take.generator.language_models import LanguageModel
+from take.generator.template import Template
+
+_logger = logging.getLogger(__name__)
+
+
+def membership(
+    corpus: pd.DataFrame,
+    generator_rows: pd.DataFrame,
+    canaries: pd.DataFrame,
+    samples: pd.DataFrame,
+    language_model: LanguageModel,
+    adapter: Path,
+    fine_tuning: FineTuningSettings,
+    settings: MembershipSettings,
+) -> Membership:
+    """Whether it can be told from the language model what it was trained on."""
+    template = Template(
+        language_model.load_tokenizer(),
+        class_names(corpus),
+        task_of(corpus),
+        fine_tuning.max_text_tokens,
+    )
+    members, others = drawn_rows(corpus, generator_rows, template, settings)
+    base = _losses(language_model.load_model(), template, settings)
+    tuned = _losses(load_tuned(language_model, adapter), template, settings)
+    attacks, scores = attack(canaries, members, others, template, base, tuned)
+    shaped, secrets, by_chance = extracted(samples, canaries)
+    report = MembershipReport(
+        **attacks,
+        repeats=fine_tuning.canaries.repeats,
+        generated_canaries=shaped,
+        extracted_secrets=secrets,
+        control_secrets=by_chance,
+    )
+    _logger.info("Membership inference: %s.", report.summary())
+    return Membership(report, scores)
+
+
+def _losses(model: Any, template: Template, settings: MembershipSettings) -> Losses:
+    def mean_losses(rows: Any) -> Any:
+        losses = row_losses(model, rows, settings.batch_rows, template.end_id)
+        return losses.total / losses.tokens
+
+    return mean_losses

@@ -1,0 +1,159 @@
+"""Nodes of `audit` that write for people: the report, the card, and what may be given away."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from take.artifacts.provenance import Provenance, stage_costs
+from take.audit.balance.report import BalanceReport
+from take.audit.card import CardFacts, dataset_card
+from take.audit.evaluated import cells_of
+from take.audit.page.evidence import PageEvidence
+from take.audit.page.render import render_page
+from take.audit.privacy.report import PrivacyReport
+from take.audit.release import Release, refuse_blocked
+from take.audit.reproduction import reproduction
+from take.audit.settings import ReportSettings
+from take.corpus.ingest import CorpusReport
+from take.corpus.table import class_names
+from take.distillation.exports import formula_cells
+from take.distillation.report import DistillationReport
+from take.generator.finetuning.report import FineTuningReport
+from take.generator.quality.report import PoolQuality
+from take.generator.screening.ledger import LedgerReport
+from take.knowledge.report import ScoringReport
+from take.selection.report import SelectionReport
+
+_logger = logging.getLogger(__name__)
+
+
+class Pages(NamedTuple):
+    """The outputs of `render_report`."""
+
+    audit_page: str
+    release_page: str
+    """Without any training row."""
+
+
+def pages(
+    distilled: pd.DataFrame,
+    lineage: pd.DataFrame,
+    lineage_totals: pd.DataFrame,
+    corpus: pd.DataFrame,
+    corpus_report: CorpusReport,
+    scoring_report: ScoringReport,
+    fine_tuning_report: FineTuningReport,
+    ledger_report: LedgerReport,
+    pool_quality: PoolQuality,
+    selection_report: SelectionReport,
+    distillation_report: DistillationReport,
+    privacy: PrivacyReport,
+    balance: BalanceReport,
+    budget_curve: pd.DataFrame,
+    transport_map: Any,
+    least_covered: pd.DataFrame,
+    privacy_findings: pd.DataFrame,
+    membership_scores: pd.DataFrame,
+    balance_terms: pd.DataFrame,
+    cells: pd.DataFrame | None,
+    summary: pd.DataFrame | None,
+    slices: pd.DataFrame,
+    made: Provenance,
+    settings: ReportSettings,
+) -> Pages:
+    """The report for those who may see the corpus, and the one that goes with the rows."""
+    is_evaluated = cells_of(distilled, cells) is not None
+    evidence = PageEvidence(
+        corpus_report=corpus_report,
+        distilled=distilled,
+        lineage_totals=lineage_totals,
+        distillation_report=distillation_report,
+        selection_report=selection_report,
+        scoring_report=scoring_report,
+        budget_curve=budget_curve,
+        pool_quality=pool_quality,
+        fine_tuning_report=fine_tuning_report,
+        ledger_report=ledger_report,
+        privacy=privacy,
+        privacy_findings=privacy_findings,
+        balance=balance,
+        reproduce=reproduction(made, corpus_report),
+        lineage=lineage,
+        corpus=corpus,
+        transport_map=transport_map,
+        least_covered=least_covered,
+        membership_scores=membership_scores,
+        term_table=balance_terms,
+        evaluation_summary=summary if is_evaluated else None,
+        slices=slices if is_evaluated else None,
+        costs=pd.DataFrame(stage_costs(made.steps)),
+    )
+    released = render_page(evidence, release=True)
+    return Pages(released if settings.release else render_page(evidence, release=False), released)
+
+
+def card(
+    distilled: pd.DataFrame,
+    corpus: pd.DataFrame,
+    corpus_report: CorpusReport,
+    scoring_report: ScoringReport,
+    fine_tuning_report: FineTuningReport,
+    ledger_report: LedgerReport,
+    pool_quality: PoolQuality,
+    selection_report: SelectionReport,
+    distillation_report: DistillationReport,
+    privacy: PrivacyReport,
+    balance: BalanceReport,
+    cells: pd.DataFrame | None,
+    summary: pd.DataFrame | None,
+    made: Provenance,
+) -> str:
+    """The dataset card."""
+    return dataset_card(
+        CardFacts(
+            corpus_report=corpus_report,
+            distilled=distilled,
+            class_names=class_names(corpus),
+            selection_report=selection_report,
+            distillation_report=distillation_report,
+            pool_quality=pool_quality,
+            fine_tuning_report=fine_tuning_report,
+            privacy=privacy,
+            balance=balance,
+            evaluation_summary=summary if cells_of(distilled, cells) is not None else None,
+            reproduction=reproduction(made, corpus_report),
+        )
+    )
+
+
+def release(
+    distilled: pd.DataFrame,
+    corpus: pd.DataFrame,
+    lineage_totals: pd.DataFrame,
+    corpus_report: CorpusReport,
+    privacy: PrivacyReport,
+    balance: BalanceReport,
+    dataset_card: str,
+    release_page: str,
+    made: Provenance,
+) -> Release:
+    """What may be given away, unless the privacy gate is shut."""
+    refuse_blocked(privacy)
+    formulas = formula_cells(distilled)
+    if formulas:
+        _logger.info("%s cells of the CSV could be read as formulas: neutralised.", formulas)
+    return Release(
+        distilled=distilled,
+        class_names=class_names(corpus),
+        card=dataset_card,
+        page=release_page,
+        lineage_totals=lineage_totals,
+        privacy=privacy,
+        balance=balance,
+        corpus=corpus_report.corpus,
+        budget=corpus_report.budget,
+        reproduction=reproduction(made, corpus_report),
+    )

@@ -1,0 +1,49 @@
+"""Nodes of `audit` that look at the rows themselves."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pandas as pd
+
+from take.audit.privacy.copies import CopySettings
+from take.audit.privacy.distances import DistanceSettings
+from take.audit.privacy.nearness import Indices, measured_nearness
+from take.audit.privacy.report import DistancesReport, Table
+from take.audit.privacy.screening import Screened, screened
+from take.audit.privacy.settings import PiiSettings
+from take.encoder.embeddings import Embeddings
+
+_logger = logging.getLogger(__name__)
+
+
+def findings(
+    distilled: pd.DataFrame,
+    pool: pd.DataFrame,
+    corpus: pd.DataFrame,
+    evaluation_split: pd.DataFrame,
+    copies: CopySettings,
+    pii: PiiSettings,
+) -> Screened:
+    """Copies of rows of either split, and personal data."""
+    found = screened({"distilled": distilled, "pool": pool}, corpus, evaluation_split, copies, pii)
+    _logger.info("Screened: %s.", found.counts.summary())
+    return found
+
+
+def distances(
+    distilled: pd.DataFrame,
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    generator_rows: pd.DataFrame,
+    settings: DistanceSettings,
+) -> DistancesReport:
+    """Whether rows are nearer to what the language model was trained on than to what it was not."""
+    chosen = pd.Index(pool["id"]).get_indexer(distilled["id"])
+    tables: dict[Table, Indices] = {"distilled": chosen, "pool": np.arange(len(pool))}
+    return measured_nearness(
+        tables, pool, pool_embeddings, corpus, embeddings, generator_rows, settings
+    )

@@ -1,0 +1,30 @@
+"""Nodes of `audit` that judge."""
+
+from __future__ import annotations
+
+import logging
+
+from take.audit.privacy.membership import MembershipReport
+from take.audit.privacy.report import DistancesReport, PrivacyReport, ScreeningCounts
+from take.audit.privacy.settings import GateSettings
+from take.audit.privacy.verdict import Evidence, judge
+from take.generator.finetuning.report import FineTuningReport
+
+_logger = logging.getLogger(__name__)
+
+
+def verdict(
+    counts: ScreeningCounts,
+    distances: DistancesReport,
+    membership: MembershipReport,
+    fine_tuning: FineTuningReport,
+    settings: GateSettings,
+) -> PrivacyReport:
+    """Pass, review or block, with reasons."""
+    evidence = Evidence(counts, distances.tables, membership, fine_tuning.privacy)
+    report = judge(evidence, settings.limits, settings.override)
+    _logger.info("Privacy gate: %s. %s", report.verdict, " ".join(report.reasons()))
+    for check in report.checks:
+        if check.overridden:
+            _logger.warning("Check '%s' is overridden: %s.", check.name, check.overridden)
+    return report

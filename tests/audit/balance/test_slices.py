@@ -1,0 +1,166 @@
+"""Accuracy by slice: a real grid of tiny learners, and answers made up to be wrong in places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from take.audit.balance.settings import BalanceSettings
+from take.audit.balance.slices import Answers, asked_rows, predictions_of, slice_accuracy
+from take.errors import InputError
+from take.evaluation.cells import cells_table
+from take.evaluation.store import CellStore
+from tests.evaluation.tiny import World
+
+SETTINGS = BalanceSettings()
+
+
+@pytest.fixture(scope="module")
+def evaluated(
+    world: World, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[pd.DataFrame, CellStore]:
+    """Two learners, one of which (textrnn) is asked 12 of the 30 rows."""
+    folder = tmp_path_factory.mktemp("cells")
+    grid = world.grid(folder, sets=2, trainings=2)
+    cells = grid.run([world.bench("distilled random", "lr textrnn")])
+    return cells_table(cells), CellStore(folder)
+
+
+def test_predictions_belong_to_the_rows_that_were_asked(
+    world: World, evaluated: tuple[pd.DataFrame, CellStore]
+) -> None:
+    cells, store = evaluated
+    split = world.prepared.evaluation_split
+    truth = split["label"].to_numpy()
+    found = predictions_of(cells, store, "distilled", len(split))
+    assert set(found) == {"lr", "textrnn"}
+    assert found["lr"].labels.shape == (1, 30)  # draws nothing: one training under every seed
+    assert found["textrnn"].labels.shape == (4, 12)
+    for learner, answers in found.items():
+        mine = cells[(cells["learner"] == learner) & (cells["method"] == "distilled")]
+        scored = mine.drop_duplicates("fingerprint")["accuracy"]
+        right = (answers.labels == truth[answers.rows]).mean(axis=1)
+        np.testing.assert_allclose(right, scored)
+
+
+def test_the_rows_are_those_that_the_split_asks(world: World) -> None:
+    class Watching:
+        def predict(self, texts: object) -> np.ndarray:
+            return np.zeros(len(texts), dtype=np.int64)  # type: ignore[arg-type]
+
+    for asked in (1, 12, 29, 30):
+        marks = world.prepared.split().ask(Watching(), asked)  # type: ignore[arg-type]
+        assert asked_rows(30, asked).tolist() == marks.rows.tolist()
+    assert asked_rows(30, 12).tolist() != list(range(12))  # not the first ones
+
+
+def test_slices_of_a_real_grid(world: World, evaluated: tuple[pd.DataFrame, CellStore]) -> None:
+    cells, store = evaluated
+    split = world.prepared.evaluation_split
+    answers = predictions_of(cells, store, "distilled", len(split))
+    table = slice_accuracy(split, answers, SETTINGS)
+    by_class = table[(table["slice"] == "class") & (table["learner"] == "lr")]
+    assert by_class["rows"].sum() == len(split)
+    whole = (by_class["accuracy"] * by_class["rows"]).sum() / len(split)
+    mine = cells[(cells["learner"] == "lr") & (cells["method"] == "distilled")]
+    assert whole == pytest.approx(mine["accuracy"].iloc[0])
+    lengths = table[(table["slice"] == "length") & (table["learner"] == "textrnn")]
+    assert lengths["rows"].sum() == 12
+    assert ((table["low"] <= table["accuracy"]) & (table["accuracy"] <= table["high"])).all()
+
+
+def test_failed_cells_and_other_methods_are_left_out(
+    evaluated: tuple[pd.DataFrame, CellStore],
+) -> None:
+    cells, store = evaluated
+    failed = cells.copy()
+    failed.loc[failed["learner"] == "textrnn", "error"] = "OutOfMemoryError"
+    assert set(predictions_of(failed, store, "distilled", 30)) == {"lr"}
+    assert predictions_of(cells, store, "take", 30) == {}
+
+
+def test_what_cannot_be_put_together_is_refused(
+    evaluated: tuple[pd.DataFrame, CellStore], tmp_path: Path
+) -> None:
+    cells, store = evaluated
+    two = pd.concat([cells, cells.assign(budget="8/class")])
+    with pytest.raises(InputError, match="2 corpora and budgets"):
+        predictions_of(two, store, "distilled", 30)
+    with pytest.raises(InputError, match="30 rows were asked"):
+        predictions_of(cells, store, "distilled", 20)
+    with pytest.raises(InputError, match="not in the store"):
+        predictions_of(cells, CellStore(tmp_path), "distilled", 30)
+
+
+# --- made-up answers
+
+
+def split_of(n_rows: int, share: float = 0.3) -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    texts = [
+        ("she said " if random.random() < share else "they said ") + "so " * random.integers(1, 20)
+        for _ in range(n_rows)
+    ]
+    labels = random.integers(0, 2, n_rows)
+    names = np.array(["bad", "good"])[labels]
+    return pd.DataFrame({"text": texts, "label": labels, "label_name": names})
+
+
+def answers_with(split: pd.DataFrame, wrong: np.ndarray, trainings: int = 1) -> Answers:
+    labels = split["label"].to_numpy()
+    given = [
+        np.where(np.random.default_rng(s).random(len(split)) < wrong, 1 - labels, labels)
+        for s in range(trainings)
+    ]
+    return Answers(np.arange(len(split)), np.array(given))
+
+
+def test_a_slice_that_fails_is_told() -> None:
+    split = split_of(2000)
+    female = split["text"].str.startswith("she").to_numpy()
+    answers = {"poor": answers_with(split, np.where(female, 0.35, 0.15), 3)}
+    table = slice_accuracy(split, answers, SETTINGS).set_index("name")
+    assert table.loc["gender: female", "verdict"] == "shifted"
+    assert table.loc["gender: female", "difference"] == pytest.approx(-0.2, abs=0.05)
+    assert table.loc["gender: female", "rows"] == female.sum()
+    others = table.drop(index="gender: female")
+    assert set(others["verdict"]) <= {"even", "untold"}
+    assert "gender: male" not in table.index  # no such row
+
+
+def test_of_few_rows_nothing_is_told() -> None:
+    split = split_of(40)
+    female = split["text"].str.startswith("she").to_numpy()
+    table = slice_accuracy(
+        split, {"poor": answers_with(split, np.where(female, 0.35, 0.15))}, SETTINGS
+    )
+    assert set(table["verdict"]) == {"untold"}
+
+
+def test_trainings_are_not_taken_for_rows() -> None:
+    """Twenty trainings that all answer the same say no more than one."""
+    split = split_of(300)
+    once = answers_with(split, np.full(300, 0.2))
+    often = Answers(once.rows, np.repeat(once.labels, 20, axis=0))
+    first, second = (slice_accuracy(split, {"lr": a}, SETTINGS) for a in (once, often))
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_a_learner_that_is_even_is_rarely_called_otherwise() -> None:
+    """Over all slices together, at most 5 % of learners; 3 % tolerance for 100 draws."""
+    split = split_of(600)
+    alarms = 0
+    for seed in range(100):
+        wrong = np.random.default_rng(seed).random((1, 600)) < 0.25
+        labels = split["label"].to_numpy()
+        answers = Answers(np.arange(600), np.where(wrong, 1 - labels, labels))
+        table = slice_accuracy(split, {"even": answers}, SETTINGS)
+        alarms += (table["verdict"] == "shifted").any()
+    assert alarms <= 8
+
+
+def test_no_learner_no_slice() -> None:
+    assert slice_accuracy(split_of(10), {}, SETTINGS).empty

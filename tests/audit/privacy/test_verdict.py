@@ -1,0 +1,139 @@
+"""Every limit of the gate, from made-up figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from take.audit.privacy.copies import CopySummary
+from take.audit.privacy.distances import Distances, Share
+from take.audit.privacy.membership import Attack, Estimate, MembershipReport
+from take.audit.privacy.report import Copies, PiiCounts, PrivacyReport, ScreeningCounts
+from take.audit.privacy.settings import GateSettings, Limits
+from take.audit.privacy.verdict import Evidence, judge
+from take.generator.finetuning.report import PrivacyReport as SpentBudget
+from tests.audit.released import filled
+
+CLEAN = {"verbatim": 0, "near_copies": 0, "shared_spans": 0}
+
+
+def copies(rows: int, **found: int) -> Copies:
+    summary = filled(CopySummary, rows=rows, **{**CLEAN, **found})
+    return Copies(train=summary, held_out=filled(CopySummary, rows=rows, **CLEAN))
+
+
+def attack(auc: tuple[float, ...], tpr: tuple[float, ...]) -> Attack:
+    named = [dict(zip(("value", "low", "high"), found, strict=True)) for found in (auc, tpr)]
+    estimates = [Estimate(**found) for found in named]
+    return filled(Attack, auc=estimates[0], tpr=estimates[1])
+
+
+NOTHING = attack((0.5, 0.4, 0.6), (0.01, 0.0, 0.1))
+
+
+def judged(
+    distilled: dict[str, int] | None = None,
+    pool: dict[str, int] | None = None,
+    pii: dict[str, Any] | None = None,
+    closer: float = 0.45,
+    gate: GateSettings | None = None,
+    spent: SpentBudget | None = None,
+    **membership: Any,
+) -> PrivacyReport:
+    found = {"canaries": NOTHING, "rows": NOTHING, "extracted_secrets": 0, **membership}
+    share = Share(value=closer + 0.02, low=closer, high=closer + 0.04)
+    evidence = Evidence(
+        ScreeningCounts(
+            copies={
+                "distilled": copies(40, **(distilled or {})),
+                "pool": copies(5000, **(pool or {})),
+            },
+            pii={
+                "distilled": PiiCounts(**{"rows": 0, "in_corpus": 0, "kinds": {}, **(pii or {})}),
+                "pool": PiiCounts(rows=0, in_corpus=0, kinds={}),
+            },
+        ),
+        {"pool": filled(Distances, closer_to_members=share)},
+        filled(MembershipReport, **found),
+        spent,
+    )
+    settings = gate or GateSettings()
+    return judge(evidence, settings.limits, settings.override)
+
+
+def test_nothing_found_passes() -> None:
+    report = judged()
+    assert (report.verdict, report.blocked, report.reasons()) == ("pass", False, [])
+    assert len(report.checks) == 8
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict", "found"),
+    [
+        ("verbatim", "block", {"distilled": {"verbatim": 1}}),
+        ("verbatim", "pass", {"pool": {"verbatim": 5}}),
+        ("verbatim", "review", {"pool": {"verbatim": 6}}),
+        ("near_copies", "block", {"distilled": {"near_copies": 1}}),
+        ("near_copies", "review", {"pool": {"near_copies": 6}}),
+        ("shared_spans", "review", {"distilled": {"shared_spans": 1}}),
+        ("distances", "pass", {"closer": 0.5}),
+        ("distances", "review", {"closer": 0.51}),
+        ("distances", "block", {"closer": 0.61}),
+        ("pii", "review", {"pii": {"rows": 1}}),
+        ("pii", "block", {"pii": {"rows": 1, "in_corpus": 1}}),
+        ("canaries", "pass", {"canaries": attack((0.75, 0.59, 0.9), (0.2, 0.04, 0.4))}),
+        ("canaries", "review", {"canaries": attack((0.75, 0.61, 0.9), (0.2, 0.04, 0.4))}),
+        ("canaries", "review", {"canaries": attack((0.75, 0.59, 0.9), (0.2, 0.06, 0.4))}),
+        ("canaries", "block", {"canaries": attack((0.95, 0.81, 1.0), (0.2, 0.04, 0.4))}),
+        ("members", "block", {"rows": attack((0.75, 0.59, 0.9), (0.5, 0.26, 0.7))}),
+        ("members", "pass", {"rows": None}),
+        ("extraction", "block", {"extracted_secrets": 1}),
+    ],
+)
+def test_each_limit(check: str, verdict: str, found: dict[str, Any]) -> None:
+    report = judged(**found)
+    by_name = {one.name: one for one in report.checks}
+    assert by_name[check].verdict == verdict
+    assert all(one.verdict == "pass" for one in report.checks if one.name != check)
+    assert report.verdict == verdict
+    assert report.blocked is (verdict == "block")
+    assert report.reasons() == ([] if verdict == "pass" else [by_name[check].sentence])
+
+
+def test_an_override_lets_its_own_check_pass_and_is_kept() -> None:
+    gate = GateSettings(override={"pii": "J. Doe: invented"})
+    report = judged(pii={"rows": 1, "in_corpus": 1}, gate=gate)
+    assert (report.verdict, report.blocked) == ("block", False)
+    assert [one.overridden for one in report.checks if one.name == "pii"] == ["J. Doe: invented"]
+    still = judged(pii={"rows": 1, "in_corpus": 1}, distilled={"verbatim": 2}, gate=gate)
+    assert still.blocked
+    # What does not block needs no override, and none is claimed.
+    assert all(one.overridden is None for one in judged(gate=gate).checks)
+
+
+def test_an_override_needs_a_name_and_a_known_check() -> None:
+    with pytest.raises(ValidationError, match="does not say who"):
+        GateSettings(override={"pii": "  "})
+    with pytest.raises(ValidationError, match="verbatims"):
+        GateSettings.model_validate({"override": {"verbatims": "J. Doe"}})
+
+
+def test_a_limit_of_none_never_speaks() -> None:
+    none = GateSettings(limits=Limits(**dict.fromkeys(Limits.model_fields)))
+    report = judged(
+        distilled={"verbatim": 9, "near_copies": 9, "shared_spans": 9},
+        pii={"rows": 9, "in_corpus": 9},
+        closer=0.9,
+        extracted_secrets=9,
+        gate=none,
+    )
+    assert report.verdict == "pass"
+
+
+def test_it_says_screened_and_with_epsilon_what_that_covers() -> None:
+    assert judged().word == "screened"
+    spent = filled(SpentBudget, epsilon=7.9)
+    assert judged(spent=spent).word == "screened; generator trained with ε = 7.90"
+    assert "private" not in " ".join(one.sentence for one in judged(spent=spent).checks)
