@@ -43,8 +43,9 @@ evaluate: .venv/installed  ## Teach learners with the distilled rows and with ot
 results: .venv/installed  ## Write docs/results.md anew from its cells (CELLS=... from others)
 	$(BIN)/python benchmarks/results.py $(CELLS)
 
+# One thread each: two processes that both want both cores are slower than one.
 test: lint types  ## Lint, types and the whole test suite
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 
 lint: .venv/installed  ## Check style
 	$(BIN)/ruff check

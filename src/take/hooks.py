@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ _SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _TABLES = frozenset({"evaluation_table", "benchmark_table"})
+_FOR_PEOPLE = {"audit_page": "Report", "release": "Release"}
 
 
 class RequestHooks:
@@ -92,6 +95,31 @@ class TableHooks:
 
         for name in sorted(_TABLES & pipeline.all_outputs()):
             click.echo(f"\n{catalog.load(name)}\n")
+        _say_where(pipeline, catalog, _FOR_PEOPLE)
+
+    @hook_impl
+    def on_pipeline_error(
+        self, error: Exception, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Say where the report is that tells why a release was stopped."""
+        from take.audit.release import BlockedReleaseError
+
+        if isinstance(error, BlockedReleaseError):
+            _say_where(pipeline, catalog, {"audit_page": _FOR_PEOPLE["audit_page"]})
+
+
+def _say_where(
+    pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], names: Mapping[str, str]
+) -> None:
+    """Name what a run has made for people to open."""
+    import click
+
+    from take.datasets.artifact import Artifact
+
+    for name in names:
+        dataset = catalog.get(name) if name in pipeline.all_outputs() else None
+        if isinstance(dataset, Artifact) and dataset.exists():
+            click.echo(f"{names[name]}: {os.path.relpath(dataset.path)}")
 
 
 class TrackingHooks:

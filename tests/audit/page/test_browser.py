@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from take.audit.page.render import render_page
-from tests.audit.page.sample import evidence
-from tests.audit.page.test_render import HOSTILE, HOSTILE_NAMES
+from tests.audit.page.sample import HOSTILE, HOSTILE_NAMES, evidence
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CACHED = ".cache/ms-playwright/chromium*/chrome-linux*/*"

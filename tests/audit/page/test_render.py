@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
@@ -13,60 +12,7 @@ from take.audit.page.render import CONTENTS, render_page
 from take.audit.page.sections_rows import LONG
 from take.audit.privacy.report import Check, PrivacyReport
 from take.generator.finetuning.report import PrivacyReport as SpentBudget
-from tests.audit.page.sample import NAMES, evidence
-
-HOSTILE = [
-    "<script>window.x=1</script>",
-    '"><img src=x onerror="window.x=2">',
-    "</style></details></body><b>bold</b>",
-    "{{ 7*7 }} {% raw %} ${1+1}",
-    "it's \"quoted\" & 'so' &lt;on&gt; &#120;",
-    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd \u0645\u0631\u062d\u0628\u0627",
-    "\n  two\n\n  lines\tand a tab",
-    "https://example.org/?a=1&b=2 javascript:alert(1)",
-    ("ten kilobytes <i>of</i> text " * 400)[:10_240],
-    "x" * 10_240,
-]
-HOSTILE_NAMES = ['<u title="q">bad</u>', "'good'</style>"]
-VOID = {"meta", "br", "img", "link", "input", "hr", "base"}
-
-
-class Page(HTMLParser):
-    """Tags, attributes, and the texts of the corpus as a browser would have them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.texts: list[str] = []
-        self.words: list[str] = []
-        self._open: list[tuple[str, bool]] = []
-        self.feed(html)
-        self.close()
-        assert not self._open, f"left open: {self._open}"
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attributes]
-        classes = (dict(attributes).get("class") or "").split()
-        is_text = tag == "bdi" and "text" in classes and "head" not in classes
-        if is_text:
-            self.texts.append("")
-        if tag not in VOID:
-            self._open.append((tag, is_text))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open[-1][0] == tag, (tag, self._open[-4:])
-        self._open.pop()
-
-    def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1][1]:
-            self.texts[-1] += data
-        if not self._open or self._open[-1][0] != "style":
-            self.words.append(data)
-
-    def all_words(self) -> str:
-        return " ".join(" ".join(self.words).split())
+from tests.audit.page.sample import HOSTILE, HOSTILE_NAMES, NAMES, Page, evidence
 
 
 @pytest.fixture(scope="module")

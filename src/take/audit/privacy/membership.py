@@ -1,4 +1,4 @@
-r"""Membership inference: can it be told from the language model which texts it was trained on?
+r"""Membership inference: what the language model gives away of its rows.
 
 The score of a text x is how much fine-tuning has lowered its loss,
 

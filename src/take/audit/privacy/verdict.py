@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from take.audit.privacy.distances import Distances
-from take.audit.privacy.membership import Attack, MembershipReport
+from take.audit.privacy.distances import Distances, Share
+from take.audit.privacy.membership import Attack, Estimate, MembershipReport
 from take.audit.privacy.report import (
     VERDICTS,
     Check,
@@ -120,15 +120,12 @@ def _distances(evidence: Evidence, limits: Limits) -> _Found:
     if not evidence.distances:
         return "distances", "pass", "Not told: the language model was trained on every row."
     verdicts, sentences = [], []
-    for table, name in (("pool", "pool"), ("distilled", "distilled")):
-        found = evidence.distances.get(table)  # type: ignore[call-overload]
-        if found is None:
-            continue
+    for name, found in evidence.distances.items():
         share = found.closer_to_members
         verdicts.append(_above(share.low, limits.closer_review, limits.closer_block))
         sentences.append(
-            f"{share.value:.1%} of {name} rows [{share.low:.1%}, {share.high:.1%}] are closer to "
-            "rows the language model was trained on than to rows it never read"
+            f"{_percent(share)} of {name} rows are closer to rows the language model was trained "
+            "on than to rows it never read"
         )
     return "distances", _worst(*verdicts), "; ".join(sentences) + "; 50 % is chance."
 
@@ -162,8 +159,7 @@ def _membership(
             _above(tpr.low, limits.tpr_review, limits.tpr_block),
         ),
         f"{what} can be told from others with AUC {auc.value:.2f} [{auc.low:.2f}, {auc.high:.2f}] "
-        f"(0.5 is chance); at 1 % false alarms {tpr.value:.0%} [{tpr.low:.0%}, {tpr.high:.0%}] of "
-        f"{found.members} are found.",
+        f"(0.5 is chance); at 1 % false alarms {_percent(tpr)} of {found.members} are found.",
     )
 
 
@@ -171,9 +167,14 @@ def _extraction(found: MembershipReport, limits: Limits) -> _Found:
     return (
         "extraction",
         _from(found.extracted_secrets, None, limits.extraction_block),
-        f"{found.extracted_secrets} planted secrets stand in what the language model wrote, "
-        f"before screening ({found.generated_canaries:,} rows begin like one).",
+        f"Of the planted secrets, {found.extracted_secrets} stand in what the language model wrote, "
+        f"before screening; {found.generated_canaries:,} of its rows begin like one.",
     )
+
+
+def _percent(found: Share | Estimate) -> str:
+    value, low, high = (f"{100 * share:.3g}" for share in (found.value, found.low, found.high))
+    return f"{value} % [{low}, {high}]"
 
 
 def _from(count: int, review: int | None, block: int | None) -> Verdict:
