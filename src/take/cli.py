@@ -80,6 +80,23 @@ run = _run_command()
 cli.add_command(run)
 
 
+def _estimate_command() -> click.Command:
+    """`run` with `estimate=true`: the same options and the same errors, and nothing is made."""
+    command = copy.copy(run)
+    command.name = "estimate"
+    command.help = "Say what a run would take: time, memory and disk of each stage."
+
+    def estimate(*args: Any, **options: Any) -> Any:
+        options["params"] = {**(options.get("params") or {}), "estimate": True}
+        return (run.callback or run)(*args, **options)
+
+    command.callback = estimate
+    return command
+
+
+cli.add_command(_estimate_command())
+
+
 @cli.command()
 @click.option(
     "--folder",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-_SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
+_SHORTCUTS = frozenset({"corpus", "budget", "raw_root", "estimate"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _TABLES = frozenset({"evaluation_table", "benchmark_table"})
@@ -83,6 +83,35 @@ def chosen_corpus(context: KedroContext) -> str:
     """The corpus of this run."""
     given = context.config_loader.runtime_params or {}
     return str(given.get("corpus", context.config_loader["globals"]["corpus"]))
+
+
+class EstimateHooks:
+    """`--params=estimate=true`: says what the run would take, in its place."""
+
+    def __init__(self) -> None:
+        self._corpus = ""
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Keep the name of the corpus."""
+        self._corpus = chosen_corpus(context)
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Print the estimate and end, before MLflow has a run and anything is computed."""
+        import click
+
+        given = run_params.get("runtime_params") or {}
+        if "estimate" not in given:
+            return  # what an estimate needs is imported for an estimate alone
+        from take.estimate.command import estimate_run, is_asked
+
+        if is_asked(given):
+            click.echo("Calibrating on this machine, about half a minute …", err=True)
+            click.echo(f"\n{estimate_run(pipeline, catalog, self._corpus).table()}\n")
+            raise click.exceptions.Exit(0)
 
 
 class TableHooks:

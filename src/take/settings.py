@@ -1,8 +1,9 @@
 """Kedro's project settings."""
 
-from take.hooks import RequestHooks, TableHooks, TrackingHooks
+from take.hooks import EstimateHooks, RequestHooks, TableHooks, TrackingHooks
 
-HOOKS = (RequestHooks(), TableHooks(), TrackingHooks())
+# Of hooks that come first, the last one here is called first: requests are checked, then estimated.
+HOOKS = (EstimateHooks(), RequestHooks(), TableHooks(), TrackingHooks())
 
 # TrackingHooks drives kedro-mlflow itself, to log settings flattened and runs that reuse nodes.
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)

@@ -207,4 +207,4 @@ def test_memory_grows_with_the_arrays_and_never_falls_below_what_was_measured():
     stages = {stage.stage: stage.peak_megabytes for stage in small.stages}
     assert stages["fine-tuning"] >= 2700
     assert stages["embedding"] >= 1200
-    assert stages["ingestion"] < stages["embedding"] < stages["fine-tuning"]
+    assert stages["embedding"] < stages["fine-tuning"]

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from take.evaluation.cost import costing, resident_megabytes
+from take.cost import costing, resident_megabytes
 from take.evaluation.progress import Progress, readable_time
 
 LEARNERS = ["lr"] * 4 + ["textcnn"] * 10

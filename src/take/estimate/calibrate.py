@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from take.cost import costing
 from take.encoder.batching import Batch
 from take.encoder.encode import Encoder
 from take.estimate.rates import Curve, EncoderRates, Pace, TuningRates, WritingRates
-from take.evaluation.cost import costing
 from take.generator.finetuning.examples import Rows, TrainingRows
 from take.generator.finetuning.settings import FineTuningSettings
 from take.generator.finetuning.steps import Stepper
@@ -29,7 +29,7 @@ Int64 = NDArray[np.int64]
 
 QUANTILES = (0.5, 0.1, 0.9, 0.3, 0.7)
 """Of the sizes that a run will meet: where it is measured, the most telling first."""
-_BATCHES = 8  # of the encoder, at each length
+_ENCODED_TOKENS = 8192  # at each length
 _UPDATE_SECONDS = 15.0  # no further update is begun after so long
 _STEPS = 4  # of the decoder, at each number of rows
 _ARITHMETIC_SECONDS, _INTERPRETER_SECONDS = 0.036, 0.0038  # of `measure_pace`, back then
@@ -60,11 +60,12 @@ def measure_encoder(encoder: Encoder, tokens: Int64) -> EncoderRates:
         for length in _typical(tokens):
             ids = np.full((max(1, backend.batch_tokens // length), length), 2000, dtype=np.int64)
             batch = Batch(np.arange(len(ids)), ids)
-            _drain(backend.encode([batch, batch]))
+            n_batches = max(1, _ENCODED_TOKENS // ids.size)
+            _drain(backend.encode([Batch(batch.indices[:2], ids[:2])]))
             begun = time.perf_counter()
-            _drain(backend.encode([batch] * _BATCHES))
+            _drain(backend.encode([batch] * n_batches))
             seconds = time.perf_counter() - begun
-            measured[length] = seconds / (_BATCHES * len(ids))
+            measured[length] = seconds / (n_batches * len(ids))
     return EncoderRates(load_seconds, Curve.of(measured), cost.peak_megabytes)
 
 

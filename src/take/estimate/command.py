@@ -13,6 +13,7 @@ import pandas as pd
 
 from take.artifacts.digests import plain
 from take.corpus.ingest import IngestionSettings, ingest
+from take.distillation.settings import DescriptionSettings
 from take.errors import InputError
 from take.estimate.counts import RunSettings
 from take.estimate.measure import Given, calibrated
@@ -129,6 +130,9 @@ def _settings(catalog: Catalog) -> RunSettings:
         sampling=SamplingSettings.model_validate(read("generation.sampling")),
         quality=QualitySettings.model_validate(read("generation.quality")),
         selection=SelectionSettings.model_validate(read("distillation.selection")),
+        sample_rows=DescriptionSettings.model_validate(
+            read("distillation.description")
+        ).sample_rows,
     )
 
 

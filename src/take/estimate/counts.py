@@ -37,6 +37,8 @@ class RunSettings:
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     quality: QualitySettings = field(default_factory=QualitySettings)
     selection: SelectionSettings = field(default_factory=SelectionSettings)
+    sample_rows: int = 1000
+    """Corpus rows in the exact distances of the description."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.artifacts.records import RECORD_SUFFIX
+from take.cost import resident_megabytes
 from take.encoder.encode import Encoder
 from take.estimate.calibrate import LanguageModelCalibration, measure_encoder, measure_pace
 from take.estimate.counts import CorpusCounts, GenerationCounts, RunSettings
@@ -19,7 +20,6 @@ from take.estimate.generation import GenerationPlan, plan_generation
 from take.estimate.job import Job
 from take.estimate.rates import EncoderRates, Pace, Rates, TuningRates, WritingRates
 from take.estimate.report import in_words
-from take.evaluation.cost import resident_megabytes
 from take.generator.language_models import LanguageModel
 
 _ASKS = frozenset({"sample_and_screen", "measure_pool", "attack_generator"})

@@ -68,7 +68,10 @@ class Estimate(BaseModel):
                 lines.append((stage.stage, "reused", "", "", ""))
             else:
                 lines.append(_line(stage.stage, stage, stage.decided_by))
-        lines.append(_line("total", self, f"± {TOLERANCE:.0%}" if running else "nothing changed"))
+        if running:
+            lines.append(_line("total", self, f"± {TOLERANCE:.0%}"))
+        else:
+            lines.append(("total", "seconds", "", "", "nothing changed"))
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         shown = [
             "  ".join(
@@ -100,7 +103,7 @@ def megabytes_in_words(megabytes: float) -> str:
     >>> [megabytes_in_words(size) for size in (0.02, 12.4, 1640.0)]
     ['0.1 MB', '12 MB', '1.6 GB']
     """
-    if megabytes >= 1000:
+    if round(megabytes) >= 1000:
         return f"{megabytes / 1000:.1f} GB"
     return f"{megabytes:.0f} MB" if megabytes >= 10 else f"{max(0.1, megabytes):.1f} MB"
 

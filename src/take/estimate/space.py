@@ -134,7 +134,7 @@ def _pool_disk(job: Job) -> float:
 _MEMORY: Mapping[str, Callable[[Job], float]] = MappingProxyType(
     {
         "ingest_corpus": _ingesting,
-        "profile_corpus": _ingesting,
+        "profile_corpus": _embedding,  # it comes after
         "embed_corpus": _embedding,
         "train_probe": _scoring,
         "measure_influence": _scoring,

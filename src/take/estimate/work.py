@@ -130,7 +130,8 @@ def _screening(job: Job, counts: CorpusCounts) -> float:
     words = counts.words_per_row * (known + 2 * candidates)
     cosines = candidates * (known + candidates) * counts.dimension * counts.texts_per_row
     pace = job.rates.pace
-    return seconds + pace.interpreter * (3 + 6e-6 * words) + pace.arithmetic * 3e-11 * cosines
+    reading = 5e-4 * candidates + 6e-6 * words
+    return seconds + pace.interpreter * reading + pace.arithmetic * 3e-11 * cosines
 
 
 def _pool(job: Job) -> float:
@@ -139,18 +140,20 @@ def _pool(job: Job) -> float:
 
 def _quality(job: Job) -> float:
     counts, quality, generation = job.counts, job.settings.quality, job.written
-    length = float(np.minimum(generation.row_lengths, 256).mean())
-    tokens = quality.perplexity_rows * length * (1 + LENGTH_SHARE)
     pool = job.settings.sampling.rows
+    compared = min(pool, counts.rows // 2)
+    length = float(np.minimum(generation.row_lengths, 256).mean())
+    tokens = min(compared, quality.perplexity_rows) * length * (1 + LENGTH_SHARE)
     distances = counts.rows * 3 * pool * counts.features
-    sentences = quality.bleu_hypotheses * quality.bleu_references * counts.words_per_row
+    hypotheses = min(compared, quality.bleu_hypotheses)
+    sentences = hypotheses * min(compared, quality.bleu_references) * counts.words_per_row
+    clustered = min(compared, quality.mauve_rows)
     pace = job.rates.pace
     return (
         job.writing.model_seconds
         + tokens * job.writing.loss_seconds_per_token
-        + pace.arithmetic
-        * (8e-12 * distances + 2.5e-10 * quality.mauve_rows * 500 * counts.features)
-        + pace.interpreter * (4 + 3.5e-6 * sentences)
+        + pace.arithmetic * (8e-12 * distances + 2.5e-10 * clustered * 500 * counts.features)
+        + pace.interpreter * (2e-3 * clustered + 3.5e-6 * sentences)
     )
 
 
@@ -178,7 +181,7 @@ def _selection(job: Job) -> float:
     chosen, pool = distilled_rows(counts, job.settings.budget), job.settings.sampling.rows
     by_class = 1 if selection.scope == "global" else counts.classes
     start = 4e-11 * counts.rows * pool / by_class * counts.features
-    seconds = 1.0 + start
+    seconds = 0.3 + 1e-4 * pool + start
     if selection.selector == "exam":
         exam = selection.exam
         sweeps = min(EXAM_SWEEPS, exam.max_sweeps)
@@ -201,10 +204,12 @@ def _trace(job: Job) -> float:
 
 
 def _description(job: Job) -> float:
-    counts = job.counts
+    counts, sampled = job.counts, min(job.counts.rows, job.settings.sample_rows)
     chosen = distilled_rows(counts, job.settings.budget)
+    exact = 5e-7 * sampled * min(job.settings.sampling.rows, 10_000)
     along = 3e-10 * counts.rows * chosen * counts.features / counts.classes
-    return job.rates.pace.interpreter * 3.0 + job.rates.pace.arithmetic * along
+    pace = job.rates.pace
+    return pace.interpreter * (0.5 + exact) + pace.arithmetic * along
 
 
 _WORK: Mapping[str, Callable[[Job], float]] = MappingProxyType(

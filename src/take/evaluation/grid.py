@@ -15,8 +15,8 @@ from typing import NamedTuple
 from take.artifacts.digests import code_digests, value_digest
 from take.baselines.errors import NotApplicableError
 from take.baselines.material import Material
+from take.cost import costing
 from take.evaluation.cells import CellResult, failure
-from take.evaluation.cost import costing
 from take.evaluation.lesson import lesson
 from take.evaluation.progress import Progress, hushed, readable_time
 from take.evaluation.sets import Sets, described, given_sets, make_set

@@ -13,7 +13,7 @@ from take.artifacts.digests import code_digests, file_digest
 from take.baselines.material import Material
 from take.baselines.registry import method
 from take.baselines.settings import BaselineSettings
-from take.evaluation.cost import costing
+from take.cost import costing
 from take.evaluation.lesson import lesson
 from take.evaluation.store import MadeSet
 from take.learners import Taught

@@ -12,9 +12,9 @@ from kedro.runner.task import Task
 
 from take.artifacts.digests import code_digests, plain
 from take.artifacts.records import MakingCost, Origin, damage, read_record, stamp_origin
+from take.cost import Cost, costing
 from take.datasets.artifact import REMAKE, Artifact, check_together
 from take.errors import InputError
-from take.evaluation.cost import Cost, costing
 
 if TYPE_CHECKING:
     from kedro.io import CatalogProtocol

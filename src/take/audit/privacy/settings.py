@@ -30,6 +30,11 @@ class MembershipSettings(BaseModel):
         description="corpus rows trained on, and as many held out, whose losses are compared",
     )
     batch_rows: int = Field(default=64, ge=1, le=4096)
+    precision: Literal["float32", "bfloat16"] = Field(
+        default="bfloat16",
+        description="of the products: bfloat16 takes half the time where the processor has it, and "
+        "adds a fifth of the spread that scores have anyway",
+    )
     seed: int = Field(default=0, ge=0, lt=2**32)
 
 

@@ -148,9 +148,9 @@ def _pii(evidence: Evidence, limits: Limits) -> _Found:
 def _membership(
     name: Literal["canaries", "members"], found: Attack | None, limits: Limits
 ) -> _Found:
-    what = "Planted secrets" if name == "canaries" else "Rows trained on"
+    what = "planted secrets" if name == "canaries" else "rows trained on"
     if found is None:
-        return name, "pass", f"{what}: not told, there was nothing to compare."
+        return name, "pass", f"Telling {what} from others was not tried: nothing to compare."
     auc, tpr = found.auc, found.tpr
     return (
         name,
@@ -158,8 +158,8 @@ def _membership(
             _above(auc.low, limits.auc_review, limits.auc_block),
             _above(tpr.low, limits.tpr_review, limits.tpr_block),
         ),
-        f"{what} can be told from others with AUC {auc.value:.2f} [{auc.low:.2f}, {auc.high:.2f}] "
-        f"(0.5 is chance); at 1 % false alarms {_percent(tpr)} of {found.members} are found.",
+        f"Telling {what} from others: AUC {auc.value:.2f} [{auc.low:.2f}, {auc.high:.2f}] (0.5 is "
+        f"chance); at 1 % false alarms {_percent(tpr)} of {found.members} are found.",
     )
 
 
@@ -167,7 +167,7 @@ def _extraction(found: MembershipReport, limits: Limits) -> _Found:
     return (
         "extraction",
         _from(found.extracted_secrets, None, limits.extraction_block),
-        f"Of the planted secrets, {found.extracted_secrets} stand in what the language model wrote, "
+        f"Of the planted secrets, {found.extracted_secrets} stand in what the model wrote, "
         f"before screening; {found.generated_canaries:,} of its rows begin like one.",
     )
 

@@ -61,8 +61,13 @@ def membership(
 
 
 def _losses(model: Any, template: Template, settings: MembershipSettings) -> Losses:
+    import torch
+
+    is_narrow = settings.precision == "bfloat16"
+
     def mean_losses(rows: Any) -> Any:
-        losses = row_losses(model, rows, settings.batch_rows, template.end_id)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
+            losses = row_losses(model, rows, settings.batch_rows, template.end_id)
         return losses.total / losses.tokens
 
     return mean_losses
