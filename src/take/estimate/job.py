@@ -17,7 +17,7 @@ from take.estimate.counts import (
 from take.estimate.rates import Curve, Float64, Rates, WritingRates
 
 _ROW_MULTIPLE = 8  # of the decoder's batches
-_CANARY_TOKENS, _ATTACKED_ROWS = 20, 256  # of the audit
+_CANARY_TOKENS, _ATTACKED_ROWS = 17, 192  # of the audit
 
 
 @dataclass(frozen=True)
