@@ -13,7 +13,7 @@ PARAMS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TOKENIZERS_PARALLELISM ?= true
 
-.PHONY: help distill evaluate results test lint format types bench viz mlflow verify lock clean
+.PHONY: help distill estimate evaluate results test lint format types bench viz mlflow verify lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -36,6 +36,9 @@ help:  ## Show this list
 
 distill: .venv/installed  ## Distil the built-in corpus (PARAMS=corpus=...,budget=... for another)
 	$(BIN)/kedro run --pipeline=distill $(if $(PARAMS),--params=$(PARAMS))
+
+estimate: .venv/installed  ## What `make distill` will take: time, memory, disk (PARAMS as there)
+	$(BIN)/kedro estimate $(if $(PARAMS),--params=$(PARAMS))
 
 evaluate: .venv/installed  ## Teach learners with the distilled rows and with others' (after distill)
 	$(BIN)/kedro run --pipeline=evaluation $(if $(PARAMS),--params=$(PARAMS))

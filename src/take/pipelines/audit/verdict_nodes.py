@@ -23,7 +23,8 @@ def verdict(
     """Pass, review or block, with reasons."""
     evidence = Evidence(counts, distances.tables, membership, fine_tuning.privacy)
     report = judge(evidence, settings.limits, settings.override)
-    _logger.info("Privacy gate: %s. %s", report.verdict, " ".join(report.reasons()))
+    against = " ".join(report.reasons()) or "No check found anything against the rows."
+    _logger.info("Privacy gate: %s. %s", report.verdict, against)
     for check in report.checks:
         if check.overridden:
             _logger.warning("Check '%s' is overridden: %s.", check.name, check.overridden)
