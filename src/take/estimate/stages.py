@@ -37,7 +37,6 @@ STAGE_OF_NODE: Mapping[str, str] = MappingProxyType(
         "reselect_rows": "selection",
         "plot_search": "selection",
         "trace_rows": "description",
-        "export_distilled": "description",
         "describe_distilled": "description",
         "screen_rows": AUDIT,
         "measure_distances": AUDIT,

@@ -24,7 +24,7 @@ from take.estimate.job import (
 )
 from take.estimate.rates import EXAM_SWEEPS, LENGTH_SHARE
 
-_NARROW = 0.65  # of the time in float32 that the audit's bfloat16 products take
+_NARROW = 0.5  # of the time in float32 that the audit's bfloat16 products take
 _CANDIDATES_ENCODED = 0.95  # of the generated rows; the others are dropped at sight
 
 
@@ -191,7 +191,7 @@ def _selection(job: Job) -> float:
         swaps = chosen * pool / counts.classes
         outputs = max(1, counts.classes - 1)
         asked = exam_rows(job) * whole * outputs * len(exam.members) / 2
-        seconds += 2.9e-9 * swaps * asked
+        seconds += 2.2e-9 * swaps * asked
         if exam.max_seconds is not None:
             seconds = min(seconds, exam.max_seconds + start)
     return job.rates.pace.arithmetic * seconds
@@ -207,7 +207,7 @@ def _trace(job: Job) -> float:
 def _description(job: Job) -> float:
     counts, sampled = job.counts, min(job.counts.rows, job.settings.sample_rows)
     chosen = distilled_rows(counts, job.settings.budget)
-    exact = 5e-7 * sampled * min(job.settings.sampling.rows, 10_000)
+    exact = 2.5e-7 * sampled * min(job.settings.sampling.rows, 10_000)
     along = 3e-10 * counts.rows * chosen * counts.features / counts.classes
     pace = job.rates.pace
     return pace.interpreter * (0.5 + exact) + pace.arithmetic * along
@@ -233,7 +233,6 @@ _WORK: Mapping[str, Callable[[Job], float]] = MappingProxyType(
         "reselect_rows": _selection,
         "plot_search": lambda job: 0.1 * job.rates.pace.interpreter,
         "trace_rows": _trace,
-        "export_distilled": lambda job: 0.5 * job.rates.pace.interpreter,
         "describe_distilled": _description,
         # Fitted to no run yet.
         "screen_rows": _audit_copies,
