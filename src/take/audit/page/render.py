@@ -50,6 +50,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "duration": wording.duration,
     "size": wording.size,
     "tidy": wording.tidy,
+    "moment": wording.moment,
     "megabytes": lambda value: wording.size(None if value is None else 1e6 * value),
 }
 

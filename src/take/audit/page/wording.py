@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from math import floor, isfinite, log10
 
 MISSING = "–"
@@ -186,3 +187,15 @@ def _finite(value: object) -> float | None:
         return None
     found = float(value)  # type: ignore[arg-type]
     return found if isfinite(found) else None
+
+
+def moment(written: str) -> str:
+    """A time of a record, to the minute; what is no time stays as it is.
+
+    >>> moment("2026-11-16T17:13:13+00:00"), moment("today")
+    ('2026-11-16 17:13 UTC', 'today')
+    """
+    try:
+        return datetime.fromisoformat(written).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return written
