@@ -23,7 +23,7 @@ from omegaconf import OmegaConf
 from take.artifacts.records import RECORD_SUFFIX, read_record
 from take.estimate.command import estimate_run
 from take.estimate.report import TOLERANCE, Estimate, StageCost
-from take.estimate.stages import AUDIT, STAGE_OF_NODE, STAGES
+from take.estimate.stages import STAGE_OF_NODE, STAGES
 from take.hooks import chosen_corpus
 
 
@@ -76,10 +76,12 @@ def nodes_of_run(data: Path, corpus: str) -> dict[str, Took]:
 
 
 def by_stage(nodes: dict[str, Took]) -> dict[str, Took]:
-    """Nodes added up by stage; what no stage knows is the audit's."""
+    """Nodes added up by stage; those of no stage (an evaluation's) are left out."""
     stages: dict[str, Took] = {}
     for name, took in nodes.items():
-        stage = STAGE_OF_NODE.get(name, AUDIT)
+        if name not in STAGE_OF_NODE:
+            continue
+        stage = STAGE_OF_NODE[name]
         before = stages.get(stage, Took(0.0, 0.0))
         stages[stage] = Took(
             before.seconds + took.seconds, max(before.peak_megabytes, took.peak_megabytes)

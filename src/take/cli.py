@@ -1,4 +1,4 @@
-"""The project's `kedro` commands: `run` with reuse and readable errors, and `verify`."""
+"""The project's `kedro` commands: `run` with reuse and readable errors, `estimate` and `verify`."""
 
 from __future__ import annotations
 

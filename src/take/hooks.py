@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -148,7 +147,7 @@ def _say_where(
     for name in names:
         dataset = catalog.get(name) if name in pipeline.all_outputs() else None
         if isinstance(dataset, Artifact) and dataset.exists():
-            click.echo(f"{names[name]}: {os.path.relpath(dataset.path)}")
+            click.echo(f"{names[name]}: {dataset.path}")
 
 
 class TrackingHooks:
@@ -209,7 +208,12 @@ class TrackingHooks:
         pipeline: Pipeline,
         catalog: CatalogProtocol[Any, Any],
     ) -> None:
-        """Close the run as failed."""
+        """Close the run as failed; what stopped a release is in its figures."""
+        from take.audit.release import BlockedReleaseError
+
+        if isinstance(error, BlockedReleaseError) and self._mlflow_hook._is_mlflow_enabled:
+            for name in sorted(pipeline.all_outputs()):
+                _log_artifact(name, catalog)
         self._mlflow_hook.on_pipeline_error(error, run_params, pipeline, catalog)
 
 

@@ -35,9 +35,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "distillation": select,
         "embedding": embed,
         # The audit after the evaluation, so that the report has its figures.
-        "evaluate": made
-        + evaluate
-        + audit.create_pipeline(cells="evaluation_cells", summary="evaluation_summary"),
+        "evaluate": made + evaluate + audit.create_pipeline(cells="evaluation_cells"),
         "evaluation": evaluate,
         "generation": generate,
         "ingestion": ingest,

@@ -48,6 +48,17 @@ def _stages(found: object) -> list[str]:
     return [step.stage for step in found.steps]  # type: ignore[attr-defined]
 
 
+def test_of_a_node_that_ran_twice_on_the_way_the_last_run_counts(tmp_path: Path) -> None:
+    """`redistil`: the pool is of the corpus as it was, the rows are of the corpus as it is."""
+    old = made(tmp_path / "a/1/c", "old", "ingest_corpus", {"raw": "r" * 64}, 1.0)
+    new = made(tmp_path / "a/2/c", "new", "ingest_corpus", {"raw": "s" * 64}, 2.0)
+    pool = made(tmp_path / "pool", "pool", "generate_pool", {"corpus": old}, 3.0)
+    made(tmp_path / "rows", "rows", "select_rows", {"pool": pool, "corpus": new}, 4.0)
+    found = provenance([tmp_path / "rows"], [tmp_path])
+    assert {step.node: step.seconds for step in found.steps}["ingest_corpus"] == 2.0
+    assert found.origins == {"raw": "s" * 64, "raw, earlier": "r" * 64}
+
+
 def test_a_node_of_two_outputs_is_one_step_with_the_bytes_of_both(tmp_path: Path) -> None:
     first = made(tmp_path / "one", "1234", "select_rows", {"raw": "r" * 64}, 5.0)
     made(tmp_path / "two", "123456", "select_rows", {"raw": "r" * 64}, 5.0)

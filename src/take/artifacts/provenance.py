@@ -6,6 +6,7 @@ that were used, whatever was made since.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,29 +63,33 @@ def provenance(roots: Iterable[Path], folders: Iterable[Path]) -> Provenance:
         if found.made_from:
             key = (found.made_from.node, _made_at(found))
             siblings[key] = siblings.get(key, 0) + found.bytes
-    waiting = [record for root in roots if (record := read_record(root)) is not None]
+    # Nearest first: where a node ran twice on the way, its last run is the step.
+    waiting = deque(record for root in roots if (record := read_record(root)) is not None)
     steps: dict[str, Step] = {}
     origins: dict[str, str] = {}
+    seen: set[str] = set()
     while waiting:
-        record = waiting.pop()
+        record = waiting.popleft()
         origin = record.made_from
-        if origin is None or origin.node in steps:
+        if origin is None or record.checksum in seen:
             continue
-        steps[origin.node] = Step(
-            stage=_stage(origin.code),
-            node=origin.node,
-            parameters=origin.parameters,
-            inputs=origin.inputs,
-            seconds=record.cost.seconds if record.cost else None,
-            peak_megabytes=record.cost.peak_megabytes if record.cost else None,
-            bytes=siblings.get((origin.node, _made_at(record)), record.bytes),
-            written_at=record.written_at,
-        )
+        seen.add(record.checksum)
+        if origin.node not in steps:
+            steps[origin.node] = Step(
+                stage=_stage(origin.code),
+                node=origin.node,
+                parameters=origin.parameters,
+                inputs=origin.inputs,
+                seconds=record.cost.seconds if record.cost else None,
+                peak_megabytes=record.cost.peak_megabytes if record.cost else None,
+                bytes=siblings.get((origin.node, _made_at(record)), record.bytes),
+                written_at=record.written_at,
+            )
         for name, digest in origin.inputs.items():
             if digest in known:
                 waiting.append(known[digest])
-            else:
-                origins[name] = digest
+            elif origins.setdefault(name, digest) != digest:
+                origins[f"{name}, earlier"] = digest
     ordered = sorted(steps.values(), key=lambda step: (step.written_at, step.node))
     return Provenance(ordered, dict(sorted(origins.items())))
 

@@ -196,7 +196,7 @@ def _making(facts: CardFacts) -> Iterator[str]:
         f"({inline(tuning.method)}) on {tuning.rows.train_rows:,} of them, for {tuning.tokens:,} "
         "tokens.\n"
         f"3. It wrote {pool.generated:,} rows, of which {pool.rows:,} passed screening: "
-        "well-formed, no duplicate, no copy of a training row.\n"
+        "well-formed, no duplicate, no copy of a training row, no label that a probe contradicts.\n"
         f"4. Of {chosen.pool_rows:,} candidates the selector {code(chosen.selector)} chose "
         f"{chosen.rows:,} (budget {code(chosen.budget)}, scope {code(chosen.scope)}, seed "
         f"{chosen.seed})."

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING
 
+from take.corpus.budget import Budget
 from take.evaluation.markdown import NOTHING, percent, table
 from take.evaluation.names import DISTILLED, FULL, ordered_learners, ordered_methods
 from take.evaluation.text import METRICS, score
@@ -96,6 +97,13 @@ def privacy(facts: CardFacts) -> Iterator[str]:
     )
     rows = [[code(c.name), c.verdict, inline(c.sentence)] for c in found.checks]
     yield table(["check", "verdict", "what was found"], rows, left=3)
+    if changed := found.limits_in_words():
+        yield inline(changed)
+    yield (
+        "Personal data are looked for by their form: e-mail and IP addresses, phone, account, card "
+        "and identity numbers. Names, street addresses and stories that point to a person are not "
+        "looked for."
+    )
     overridden = [
         f"- {code(check.name)}: {inline(check.overridden)}"
         for check in found.checks
@@ -111,7 +119,7 @@ def privacy(facts: CardFacts) -> Iterator[str]:
         f"Differential privacy: ε = {spent.epsilon:.2f} at δ = {spent.delta:g} covers the language "
         "model's fine-tuning, for one training row more or less. It does not cover what else was "
         "computed from the corpus: weights, the choice of rows to train on, screening, selection "
-        "of these rows. So it is no ε of these rows."
+        "of these rows, figures of this audit. So it is no ε of these rows."
     )
     if spent.repeatable:
         yield (
@@ -124,11 +132,14 @@ def balance(facts: CardFacts) -> Iterator[str]:
     """What has shifted from the corpus."""
     findings = facts.balance.findings
     shifted = [finding for finding in findings if finding.verdict == "shifted"]
-    untold = sum(finding.verdict == "untold" for finding in findings)
-    yield (
-        f"{len(shifted)} of {len(findings)} figures held against the corpus have shifted; {untold} "
-        "cannot be told for want of rows."
-    )
+    sets = {"distilled": "These rows", "pool": "The pool they were chosen from"}
+    for where, name in sets.items():
+        verdicts = [finding.verdict for finding in findings if finding.where == where]
+        if verdicts:
+            yield (
+                f"{name}: {verdicts.count('shifted')} of {len(verdicts)} figures held against the "
+                f"corpus have shifted; {verdicts.count('untold')} cannot be told for want of rows."
+            )
     if shifted:
         rows = [[inline(f.name), f.where, f.verdict, inline(f.sentence)] for f in shifted]
         yield table(["figure", "rows", "verdict", "what was found"], rows, left=4)
@@ -179,7 +190,8 @@ def reproduction(facts: CardFacts) -> Iterator[str]:
 def _accuracy(facts: CardFacts) -> Iterator[str]:
     summary, report = facts.evaluation_summary, facts.corpus_report
     if summary is not None:
-        is_ours = (summary["corpus"] == report.corpus) & (summary["budget"] == report.budget)
+        budgets = summary["budget"].map(lambda written: str(Budget.parse(written)))
+        is_ours = (summary["corpus"] == report.corpus) & (budgets == report.budget)
         summary = summary[is_ours & (summary["n_cells"] > 0)]
     if summary is None or summary.empty:
         yield "What learners taught with these rows get right was not measured."

@@ -64,7 +64,7 @@ def refuse_blocked(privacy: PrivacyReport) -> None:
     raise BlockedReleaseError(
         f"The privacy gate blocks the release; nothing was exported. {found} To mend: look at the "
         "rows in the audit report and change the settings or the corpus. To release them all the "
-        f"same, answer for it by name: --params={overrides}"
+        f"same, answer for it by name, beside your other --params: {overrides}"
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from take.artifacts.provenance import Provenance
 from take.audit.manifest import Reproduction
-from take.corpus.ingest import CorpusReport
 from take.version import code_version
 
 
-def reproduction(made: Provenance, corpus_report: CorpusReport) -> Reproduction:
+def reproduction(made: Provenance, corpus: str, budget: str) -> Reproduction:
     """The command, and all parameters that were in force."""
-    chosen = f"corpus={corpus_report.corpus},budget={corpus_report.budget}"
+    is_grown = any(step.node == "reselect_rows" for step in made.steps)
+    pipeline = "redistil" if is_grown else "distill"
     return Reproduction(
-        command=f"kedro run --pipeline=distill --params={chosen}",
+        command=f"kedro run --pipeline={pipeline} --params=corpus={corpus},budget={budget}",
         code_version=code_version(),
         parameters={step.node: step.parameters for step in made.steps},
         inputs=made.origins,

@@ -112,7 +112,8 @@ class _Read(NamedTuple):
 def _corpus(catalog: Catalog, running: frozenset[str]) -> _Read:
     """The corpus as it is, or as ingestion would make it, and what that took."""
     if "ingest_corpus" not in running:
-        return _Read(catalog.load("corpus"), catalog.load("evaluation_split"), None)
+        corpus, split = catalog.load("corpus"), _made(catalog, "evaluation_split")
+        return _Read(corpus, corpus.iloc[:0] if split is None else split, None)
     begun = time.perf_counter()
     settings = IngestionSettings.model_validate(plain(catalog.load("params:ingestion")))
     ingested = ingest(catalog.load("raw_corpus"), settings)

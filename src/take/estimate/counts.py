@@ -59,8 +59,10 @@ class Strings:
         missing = np.arange(len(strings))
         if not anew:
             missing = encoder.open_cache().missing(string_keys(strings))
-        step = max(1, math.ceil(len(missing) / _SAMPLED_STRINGS))
-        token_ids, _ = encoder.tokenizer()([strings[index] for index in missing[::step]])
+        # Where all are known, their lengths still say what generated rows will be like.
+        sample = missing if len(missing) else np.arange(len(strings))
+        step = max(1, math.ceil(len(sample) / _SAMPLED_STRINGS))
+        token_ids, _ = encoder.tokenizer()([strings[index] for index in sample[::step]])
         tokens = np.array([len(ids) for ids in token_ids], dtype=np.int64)
         return cls(len(strings), len(missing), tokens)
 

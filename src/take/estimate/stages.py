@@ -42,7 +42,7 @@ STAGE_OF_NODE: Mapping[str, str] = MappingProxyType(
         "measure_distances": AUDIT,
         "attack_generator": AUDIT,
         "measure_balance": AUDIT,
-        "slice_accuracy": AUDIT,
+        "gather_accuracy": AUDIT,
         "judge_privacy": AUDIT,
         "render_report": AUDIT,
         "write_card": AUDIT,
@@ -100,11 +100,11 @@ def _stage(stage: str, running: list[str], job: Job) -> StageCost:
         seconds=sum(node_seconds(name, job) for name in running),
         peak_megabytes=max(node_megabytes(name, job) for name in running),
         disk_megabytes=sum(node_disk_megabytes(name, job) for name in running),
-        decided_by=_decided_by(stage, job),
+        decided_by=_decided_by(stage, job, running),
     )
 
 
-def _decided_by(stage: str, job: Job) -> str:
+def _decided_by(stage: str, job: Job, running: Collection[str]) -> str:
     counts, settings = job.counts, job.settings
     if stage == "embedding":
         return _strings(job)
@@ -116,7 +116,7 @@ def _decided_by(stage: str, job: Job) -> str:
         return _rows_to_write(job)
     if stage == "pool quality":
         return f"{2 * settings.quality.perplexity_rows} texts read by the language model"
-    if stage == AUDIT:
+    if stage == AUDIT and "attack_generator" in running:
         return f"{attacked_tokens(job):,} tokens read by the language model"
     if stage == "selection":
         chosen = distilled_rows(counts, settings.budget)

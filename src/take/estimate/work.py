@@ -234,12 +234,11 @@ _WORK: Mapping[str, Callable[[Job], float]] = MappingProxyType(
         "plot_search": lambda job: 0.1 * job.rates.pace.interpreter,
         "trace_rows": _trace,
         "describe_distilled": _description,
-        # Fitted to no run yet.
         "screen_rows": _audit_copies,
         "measure_distances": _audit_distances,
         "attack_generator": _attack,
         "measure_balance": lambda job: job.rates.pace.interpreter * (0.5 + 2e-5 * job.counts.rows),
-        "slice_accuracy": lambda job: 0.2 * job.rates.pace.interpreter,
+        "gather_accuracy": lambda job: 0.2 * job.rates.pace.interpreter,
         "judge_privacy": lambda job: 0.2 * job.rates.pace.interpreter,
         "render_report": lambda job: 2.0 * job.rates.pace.interpreter,
         "write_card": lambda job: 0.2 * job.rates.pace.interpreter,

@@ -12,7 +12,7 @@ import pytest
 from take.audit.privacy.membership import Losses, attack, drawn_rows, extracted
 from take.audit.privacy.settings import MembershipSettings
 from take.generator.finetuning.adapter import load_tuned
-from take.generator.finetuning.canaries import plant, read_canaries
+from take.generator.finetuning.canaries import plant, read_canaries, rows_by_role
 from take.generator.finetuning.losses import row_losses
 from take.generator.finetuning.settings import FineTuningSettings
 from take.generator.finetuning.training import fine_tune
@@ -55,15 +55,7 @@ def attacked(
     planting = plant(rows, template, chosen)
     tuned = fine_tune(language_model, template, planting.rows, chosen, folder)
     canaries = read_canaries(planting, chosen, tuned.report)
-    used = pd.DataFrame(
-        {
-            "id": [
-                *rows["id"].iloc[np.unique(planting.rows.train.positions[: planting.corpus_rows])],
-                *rows["id"].iloc[planting.rows.held_out.positions],
-            ],
-            "role": ["trained"] * planting.corpus_rows + ["held_out"] * len(planting.rows.held_out),
-        }
-    )
+    used = rows_by_role(rows, planting, chosen, tuned.report)
 
     def losses(model: Any) -> Losses:
         def mean(batch: Any) -> Any:
@@ -115,18 +107,25 @@ def test_a_model_that_read_each_row_once_is_not(
 def test_both_sides_have_as_many_rows_of_each_class(language_model: LanguageModel) -> None:
     rows = corpus(60)
     template = Template(language_model.load_tokenizer(), ["bad", "good"], "single", 64)
-    role = ["trained"] * 40 + ["held_out"] * 6 + ["unused"] * 14
-    used = pd.DataFrame({"id": rows["id"], "role": role}).query("role != 'unused'")
+    role = ["trained"] * 40 + ["held_out"] * 6 + ["unread"] * 14
+    used = pd.DataFrame({"id": rows["id"], "role": role, "read": [1] * 40 + [0] * 20})
     members, others = drawn_rows(rows, used, template, MembershipSettings(rows=20))
     for side, allowed in ((members, range(40)), (others, range(40, 46))):
         assert np.bincount(rows["label"].to_numpy()[side.positions]).tolist() == [3, 3]
         assert set(side.positions) <= set(allowed)
+    # Trained on after the weights that were kept: neither read nor held out.
+    used.loc[:37, "read"] = 0
+    late, _ = drawn_rows(rows, used, template, MembershipSettings(rows=20))
+    assert sorted(late.positions) == [38, 39]
+    # Trained on for their weights: others are no reference.
+    weighed = used.assign(role=used["role"].replace("unread", "passed_over"), read=1)
+    assert len(drawn_rows(rows, weighed, template, MembershipSettings(rows=20))[0]) == 0
 
 
 def test_nothing_to_compare_is_no_attack(language_model: LanguageModel) -> None:
     rows = corpus(20)
     template = Template(language_model.load_tokenizer(), ["bad", "good"], "single", 64)
-    used = pd.DataFrame({"id": rows["id"], "role": "trained"})
+    used = pd.DataFrame({"id": rows["id"], "role": "trained", "read": 1})
     members, others = drawn_rows(rows, used, template, MembershipSettings())
     assert len(members) == len(others) == 0
     none = rows.iloc[:0].assign(planted=0, read=0)
@@ -150,6 +149,8 @@ def test_secrets_in_what_was_generated_are_counted() -> None:
             ]
         }
     )
-    # The third is a control; the fourth has a planted number, but not as a canary.
-    assert extracted(samples, canaries) == (3, 1, 1)
+    # The third is a control; the fourth is no canary by its words, and gives a secret away.
+    assert extracted(samples, canaries) == (3, 2, 1)
+    grouped = pd.DataFrame({"raw": ["ref. 123 456-789", "id 0123456789"]})
+    assert extracted(grouped, canaries) == (0, 1, 0)
     assert extracted(samples, canaries.iloc[:0]) == (0, 0, 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from take.audit.privacy.distances import DistanceSettings
 from take.audit.privacy.nearness import measured_nearness
@@ -35,13 +34,20 @@ def table(rows: int, mark: str) -> pd.DataFrame:
     )
 
 
-def near(copied_share: float, trained: int = TRAINED, seed: int = 0) -> DistancesReport:
-    rng = np.random.default_rng(seed)
+def near(copied_share: float, trained: int = TRAINED, rest: str = "unread") -> DistancesReport:
+    rng = np.random.default_rng(0)
     corpus, pool = unit(rng, N), unit(rng, POOL)
     copied = int(copied_share * POOL)
     noisy = corpus[:copied] + 0.02 * rng.standard_normal((copied, 24))
     pool[:copied] = noisy / np.linalg.norm(noisy, axis=1)[:, None]
-    used = pd.DataFrame({"id": [f"c{i}" for i in range(trained)], "role": "trained"})
+    read = np.arange(N) < trained
+    used = pd.DataFrame(
+        {
+            "id": [f"c{i}" for i in range(N)],
+            "role": np.where(read, "trained", rest),
+            "read": read.astype(int),
+        }
+    )
     return measured_nearness(
         {"pool": np.arange(POOL), "distilled": np.arange(20)},
         table(POOL, "p"),
@@ -69,6 +75,10 @@ def test_where_everything_was_read_there_is_nothing_to_compare() -> None:
     assert near(0.0, trained=N).tables == {}
 
 
+def test_rows_passed_over_for_their_weights_are_no_reference() -> None:
+    assert near(0.0, rest="passed_over").tables == {}
+
+
 def test_a_text_that_was_read_under_another_label_is_no_reference() -> None:
     corpus = table(4, "c")
     corpus["text"] = ["a", "a", "b", "c"]
@@ -79,7 +89,13 @@ def test_a_text_that_was_read_under_another_label_is_no_reference() -> None:
         embedded(unit(rng, 4)),
         corpus,
         embedded(unit(rng, 4)),
-        pd.DataFrame({"id": ["c0"], "role": ["trained"]}),
+        pd.DataFrame(
+            {
+                "id": ["c0", "c1", "c2"],  # c3 has come in since
+                "role": ["trained", "unread", "unread"],
+                "read": [1, 0, 0],
+            }
+        ),
         DistanceSettings(),
     )
-    assert found.tables["pool"].non_members == pytest.approx(2)
+    assert found.tables["pool"].non_members == 1

@@ -37,25 +37,30 @@ def judged(
     distilled: dict[str, int] | None = None,
     pool: dict[str, int] | None = None,
     pii: dict[str, Any] | None = None,
-    closer: float = 0.45,
+    real: dict[str, int] | None = None,
+    closer: float | None = 0.45,
     gate: GateSettings | None = None,
     spent: SpentBudget | None = None,
     **membership: Any,
 ) -> PrivacyReport:
     found = {"canaries": NOTHING, "rows": NOTHING, "extracted_secrets": 0, **membership}
-    share = Share(value=closer + 0.02, low=closer, high=closer + 0.04)
+    distances = {}
+    if closer is not None:
+        share = Share(value=closer + 0.02, low=closer, high=closer + 0.04)
+        distances["pool"] = filled(Distances, closer_to_members=share)
     evidence = Evidence(
         ScreeningCounts(
             copies={
                 "distilled": copies(40, **(distilled or {})),
                 "pool": copies(5000, **(pool or {})),
             },
+            real_rows=filled(CopySummary, rows=1000, **{**CLEAN, **real}) if real else None,
             pii={
                 "distilled": PiiCounts(**{"rows": 0, "in_corpus": 0, "kinds": {}, **(pii or {})}),
                 "pool": PiiCounts(rows=0, in_corpus=0, kinds={}),
             },
         ),
-        {"pool": filled(Distances, closer_to_members=share)},
+        distances,
         filled(MembershipReport, **found),
         spent,
     )
@@ -73,10 +78,13 @@ def test_nothing_found_passes() -> None:
     ("check", "verdict", "found"),
     [
         ("verbatim", "block", {"distilled": {"verbatim": 1}}),
-        ("verbatim", "pass", {"pool": {"verbatim": 5}}),
-        ("verbatim", "review", {"pool": {"verbatim": 6}}),
+        ("verbatim", "pass", {"pool": {"verbatim": 10}}),
+        ("verbatim", "review", {"pool": {"verbatim": 11}}),
+        ("verbatim", "pass", {"pool": {"verbatim": 11}, "real": {"verbatim": 5}}),
         ("near_copies", "block", {"distilled": {"near_copies": 1}}),
-        ("near_copies", "review", {"pool": {"near_copies": 6}}),
+        ("near_copies", "review", {"pool": {"near_copies": 11}}),
+        ("near_copies", "pass", {"pool": {"near_copies": 11}, "real": {"near_copies": 5}}),
+        ("near_copies", "review", {"pool": {"near_copies": 90}, "real": {"near_copies": 5}}),
         ("shared_spans", "review", {"distilled": {"shared_spans": 1}}),
         ("distances", "pass", {"closer": 0.5}),
         ("distances", "review", {"closer": 0.51}),
@@ -88,7 +96,7 @@ def test_nothing_found_passes() -> None:
         ("canaries", "review", {"canaries": attack((0.75, 0.59, 0.9), (0.2, 0.06, 0.4))}),
         ("canaries", "block", {"canaries": attack((0.95, 0.81, 1.0), (0.2, 0.04, 0.4))}),
         ("members", "block", {"rows": attack((0.75, 0.59, 0.9), (0.5, 0.26, 0.7))}),
-        ("members", "pass", {"rows": None}),
+        ("members", "review", {"rows": None}),
         ("extraction", "block", {"extracted_secrets": 1}),
     ],
 )
@@ -100,6 +108,14 @@ def test_each_limit(check: str, verdict: str, found: dict[str, Any]) -> None:
     assert report.verdict == verdict
     assert report.blocked is (verdict == "block")
     assert report.reasons() == ([] if verdict == "pass" else [by_name[check].sentence])
+
+
+def test_what_could_not_be_tried_asks_for_a_look() -> None:
+    """A gate of which half is turned off does not say that everything passed."""
+    report = judged(closer=None, canaries=None, rows=None)
+    untold = {check.name for check in report.checks if check.verdict == "review"}
+    assert untold == {"distances", "canaries", "members", "extraction"}
+    assert not report.blocked
 
 
 def test_an_override_lets_its_own_check_pass_and_is_kept() -> None:

@@ -136,24 +136,25 @@ def accuracy_tile(evidence: PageEvidence) -> Tile:
         return Tile(
             share(best["share_kept"]),
             "of the accuracy with all rows",
-            f"{percent(best['mean'])}{beside} ({best['learner']})",
+            f"{percent(best['mean'])}{beside} ({best['learner']}, the best of {len(mine)}; the "
+            f"worst keeps {share(kept.min())})",
         )
     best = mine.iloc[int(mine["mean"].argmax())]
     return Tile(percent(best["mean"]), spoken(str(best["metric"])), str(best["learner"]))
 
 
 def _epsilon(evidence: PageEvidence) -> str:
-    spent = evidence.privacy.spent
+    spent, changed = evidence.privacy.spent, evidence.privacy.limits_in_words()
     if spent is None:
         return (
             "“Screened” says that the rows were checked as described below, and no more. "
-            "Differential privacy was not used."
+            f"Differential privacy was not used.{f' {changed}' if changed else ''}"
         )
     said = (
         f"The language model was fine-tuned with ε = {spent.epsilon:.2f} (δ = {spent.delta:.1e}). "
         "ε covers what its adapter learned from the rows it was trained on, for one row more or "
         "less; scoring, screening and selection read the corpus without noise, and it does not "
-        "cover them."
+        f"cover them.{f' {changed}' if changed else ''}"
     )
     if spent.repeatable:
         said += " The noise came from a set seed: ε protects from nobody who knows that setting."

@@ -24,7 +24,7 @@ def coverage(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
     own = report.coverage.own_class or report.coverage.any_class
     chance = report.coverage.random
     return {
-        "figure": _map(evidence),
+        "figure": _map(evidence, release=release),
         "sentence": f"On average a training row is {number(own.mean)} from the nearest distilled "
         f"row {'of its class' if report.coverage.own_class else 'of any class'}; with as many "
         f"rows chosen at random it is {number(chance.mean)}. 95 % of training rows have one "
@@ -171,10 +171,12 @@ def _pool(evidence: PageEvidence) -> list[tuple[str, str, str]]:
     return lines
 
 
-def _map(evidence: PageEvidence) -> Figure | None:
+def _map(evidence: PageEvidence, *, release: bool) -> Figure | None:
     found = places(evidence.transport_map)
     if found is None:
         return None
+    if release:  # places of training rows are theirs, too
+        found = found._replace(corpus=[part[:0] for part in found.corpus], ends=found.ends[:0])
     names = evidence.corpus_report.labels
     layout = evidence.transport_map
     layout = layout.to_dict() if hasattr(layout, "to_dict") else layout
@@ -182,12 +184,21 @@ def _map(evidence: PageEvidence) -> Figure | None:
     held = f" This plane holds {sum(map(float, shares)):.0f} % of the variance:" if shares else ""
     return Figure(
         f"{count(len(evidence.distilled))} distilled rows among "
-        f"{count(evidence.corpus_report.train.rows_kept)} training rows",
+        + (
+            "the rows they were chosen from"
+            if release
+            else f"{count(evidence.corpus_report.train.rows_kept)} training rows"
+        ),
         coverage_map(found, names, spots(evidence)),
         "Large points are distilled rows; the larger, the more of the corpus's weight they stand "
-        "for. Choose one to go to its row. Small points are training rows, drawn by weight; thin "
-        "lines lead from some of them to the row that stands for them. Every cloud should have "
-        f"large points in it.{held} what is near on paper may be far apart, and the reverse.",
+        "for. Choose one to go to its row. "
+        + (
+            "Small points are rows of the pool; training rows are left out. "
+            if release
+            else "Small points are training rows, drawn by weight; thin lines lead from some of "
+            "them to the row that stands for them. Every cloud should have large points in it."
+        )
+        + f"{held} what is near on paper may be far apart, and the reverse.",
     )
 
 

@@ -113,23 +113,27 @@ def _distances(evidence: PageEvidence) -> list[Figure]:
     figures = []
     for table, found in evidence.privacy.distances.items():
         closer, bars = found.closer_to_members, found.histogram
-        told = "no closer" if closer.low <= 0.5 else "closer"
+        told = "not shown to be closer" if closer.low <= 0.5 else "closer"
         figures.append(
             Figure(
                 f"{TABLES[table]} are {told} to rows trained on than to rows never read",
                 histogram(
                     bars.edges,
                     [
-                        Series(TABLES[table].lower(), bars.queries_to_members),
-                        Series("real rows never read", bars.held_out_to_members, "beside"),
+                        Series("to rows trained on", bars.queries_to_matched_members),
+                        Series(
+                            "to as many rows never read",
+                            bars.queries_to_matched_non_members,
+                            "beside",
+                        ),
                     ],
-                    "distance to the closest row trained on",
+                    "distance to the closest of them",
                 ),
                 f"{_shares(closer)} of {count(found.queries)} rows are closer to a row that the "
                 f"language model was trained on than to any of {count(found.matched_rows)} that it "
                 "never read; "
                 "50 % is chance, and in brackets is the 95 % interval. In the picture, a hump on "
-                "the left that the dashed line has not would be copies. "
+                "the left that the dashed line has not would be memory. "
                 f"{share(found.unusually_close)} are closer to a row trained on than all but 1 % "
                 "of real rows are; rows that are more typical than real ones exceed 1 %, too.",
             )
@@ -145,7 +149,7 @@ def _closest(evidence: PageEvidence) -> list[dict[str, Any]]:
         lines.append(
             {"name": TABLES[table], **mine.model_dump(), "ratio": found.ratio.median, "yard": False}
         )
-        held_out = {"name": "real rows never read", "ratio": found.held_out_ratio.median}
+        held_out = {"name": "real rows beside them", "ratio": found.held_out_ratio.median}
         lines.append({**held_out, **real.model_dump(), "yard": True})
     # Real rows are the same beside either table, as far as both look at all of them.
     return [line for i, line in enumerate(lines) if line not in lines[i + 1 :]]

@@ -107,7 +107,7 @@ def facts(evidence: PageEvidence) -> list[tuple[str, str]]:
             ("Source", about.source),
             ("Citation", about.citation),
             ("Language", ", ".join(about.language)),
-            ("Personal data in the corpus", f"{about.contains_personal_data}, by its owner"),
+            ("Personal data in the corpus", f"{about.contains_personal_data}, says corpora.yml"),
         ]
     return [(name, value) for name, value in found if value]
 

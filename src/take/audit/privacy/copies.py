@@ -29,7 +29,7 @@ CopyKind = Literal["verbatim", "near_copy", "shared_span"]
 
 
 class CopySettings(BaseModel):
-    """`copies` within `params:audit.privacy`.
+    """`params:audit.copies`.
 
     >>> CopySettings(span_words=12).near_copy_overlap
     0.65

@@ -26,7 +26,7 @@ Float64 = NDArray[np.float64]
 
 
 class DistanceSettings(BaseModel):
-    """`distances` within `params:audit.privacy`.
+    """`params:audit.distances`.
 
     >>> DistanceSettings(draws=5).most_queries
     2000

@@ -27,9 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from take.audit.privacy.intervals import Interval, auc_interval, tpr_at_fpr
 from take.audit.privacy.settings import MembershipSettings
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
-from take.generator.finetuning.canaries import canary_rows, phrase_of
+from take.generator.finetuning.canaries import canary_rows, numbers_of, phrase_of
 from take.generator.finetuning.examples import Rows
 from take.generator.template import Template
 
@@ -120,8 +118,10 @@ def attack(
     secrets = canary_rows(canaries, template)
     score = _scores(base, tuned)
     is_planted = canaries["read"].to_numpy() > 0
-    # A canary that only updates after the kept one read tells nothing either way.
+    # A canary that only updates after the kept one read tells nothing either way; nor does a
+    # control of a class without a planted one.
     is_control = canaries["planted"].to_numpy() == 0
+    is_control &= canaries["label"].isin(set(canaries.loc[is_planted, "label"])).to_numpy()
     by_canary = score(secrets)
     tested = {
         "canaries": (by_canary[is_planted], by_canary[is_control]),
@@ -143,7 +143,12 @@ def drawn_rows(
     settings: MembershipSettings,
 ) -> tuple[Rows, Rows]:
     """Rows trained on and rows held out, as tokens: as many of each class on both sides."""
-    role = corpus["id"].map(generator_rows.set_index("id")["role"])
+    by_id = generator_rows.set_index("id")
+    role = corpus["id"].map(by_id["role"])
+    # Rows that only updates after the kept one have read tell nothing either way.
+    role = role.where((role != "trained") | (corpus["id"].map(by_id["read"]) > 0))
+    # Rows trained on for their weights differ from others by more than memory.
+    is_fair = "passed_over" not in set(generator_rows["role"])
     labels = corpus["label"].to_numpy()
     rng = np.random.default_rng([settings.seed, _STREAM])
     sides: dict[str, list[int]] = {"trained": [], "held_out": []}
@@ -153,7 +158,8 @@ def drawn_rows(
             side: rng.permutation(np.flatnonzero((role == side).to_numpy() & (labels == label)))
             for side in sides
         }
-        count = min(settings.rows // n_classes, *(len(found) for found in places.values()))
+        wanted = max(1, settings.rows // n_classes) if is_fair else 0
+        count = min(wanted, *(len(found) for found in places.values()))
         for side, found in places.items():
             sides[side] += found[:count].tolist()
     trained, held_out = (_encoded(corpus, np.array(rows, int), template) for rows in sides.values())
@@ -166,21 +172,17 @@ def extracted(samples: pd.DataFrame, canaries: pd.DataFrame) -> tuple[int, int, 
     if phrase is None:
         return 0, 0, 0
     raw = samples["raw"].str.casefold()
-    shaped = raw[raw.str.contains(phrase.casefold(), regex=False)]
-    written = set(shaped.str.findall(r"\d{9,}").explode().dropna())
-    numbers = {
-        side: {
-            text.rpartition(" ")[2]
-            for column in TEXT_COLUMNS[task_of(rows)]
-            for text in rows[column]
-        }
-        for side, rows in canaries.groupby(canaries["planted"] > 0)
+    # However its digits are grouped, and whatever stands around it.
+    runs = raw.str.replace(r"(?<=\d)[\s.,-]+(?=\d)", "", regex=True).str.findall(r"\d{9,}")
+    written = {
+        run[start : start + 9]
+        for run in set(runs.explode().dropna())
+        for start in range(len(run) - 8)
     }
-    return (
-        len(shaped),
-        len(written & numbers.get(True, set())),
-        len(written & numbers.get(False, set())),
-    )
+    is_planted = canaries["planted"] > 0
+    planted, controls = (set(numbers_of(canaries[side])) for side in (is_planted, ~is_planted))
+    shaped = int(raw.str.contains(phrase.casefold(), regex=False).sum())
+    return shaped, len(written & planted), len(written & controls)
 
 
 def _attack(members: Float64, others: Float64) -> Attack | None:

@@ -2,7 +2,8 @@
 
 Which corpus rows it was trained on was a seeded draw within each class, so that those it never
 read are as good a reference as can be had: only memorising tells the two apart. The evaluation
-split is not. In sst2, for one, train has phrases and the evaluation split has sentences, and
+split is not, nor are rows that came in since, nor such as were passed over for their weights. In
+sst2, for one, train has phrases and the evaluation split has sentences, and
 generated phrases are nearer to phrases whatever was memorised.
 """
 
@@ -37,15 +38,18 @@ def measured_nearness(
     settings: DistanceSettings,
 ) -> DistancesReport:
     """Distances of rows of the pool, by table; nothing where no class has rows on both sides."""
-    trained = generator_rows.loc[generator_rows["role"] == "trained", "id"]
-    is_member = corpus["id"].isin(set(trained)).to_numpy()
+    roles, was_used = generator_rows["role"], generator_rows["read"] > 0
+    is_member = corpus["id"].isin(set(generator_rows.loc[was_used, "id"])).to_numpy()
+    # Neither rows that came in later, nor such as their weights kept apart.
+    apart_by_chance = set(generator_rows.loc[roles.isin(["held_out", "unread"]), "id"])
+    is_other = corpus["id"].isin(apart_by_chance).to_numpy()
     keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
     # A text that stands in the corpus twice, under two labels, was read in either row.
     was_read = keys.isin(set(keys[is_member])).to_numpy()
     labels = class_ids(corpus)
     rng = np.random.default_rng([settings.seed, _STREAM])
     members = _some(np.flatnonzero(is_member), rng)
-    others = _some(np.flatnonzero(~was_read), rng)
+    others = _some(np.flatnonzero(is_other & ~was_read), rng)
     if not np.intersect1d(labels[members], labels[others]).size:
         return DistancesReport(tables={})
     member_vectors, other_vectors = (_vectors(embeddings, rows) for rows in (members, others))

@@ -99,6 +99,9 @@ class PrivacyReport(_Part):
     pii: dict[Table, PiiCounts]
     membership: MembershipReport
     spent: SpentBudget | None = Field(description="ε, where fine-tuning was private")
+    changed_limits: dict[str, float | None] = Field(
+        default_factory=dict, description="limits that are not the built-in ones; None: no limit"
+    )
 
     @property
     def word(self) -> str:
@@ -107,9 +110,17 @@ class PrivacyReport(_Part):
         ε covers the language model's training rows; the rows were also scored and selected by
         computations that no ε covers.
         """
-        if self.spent is None:
+        if self.spent is None or self.spent.repeatable:
             return "screened"
         return f"screened; generator trained with ε = {self.spent.epsilon:.2f}"
+
+    def limits_in_words(self) -> str:
+        """Limits that somebody has changed, for people; empty if none."""
+        changed = ", ".join(
+            f"{name} {'none' if value is None else f'{value:g}'}"
+            for name, value in self.changed_limits.items()
+        )
+        return f"Limits that are not the built-in ones: {changed}." if changed else ""
 
     def reasons(self) -> list[str]:
         """What speaks against the rows, the worst first."""

@@ -10,6 +10,7 @@ import pandas as pd
 
 from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
 from take.audit.privacy.pii import ALL_KINDS, PiiFinding, find_pii, masked
+from take.audit.privacy.pii_text import plain
 from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
 from take.audit.privacy.settings import PiiSettings
 from take.corpus.spec import TEXT_COLUMNS
@@ -149,4 +150,4 @@ class _Personal:
 
 def _value(text: str, finding: PiiFinding) -> str:
     """The same for one number however it is written."""
-    return "".join(filter(str.isalnum, text[finding.start : finding.end])).casefold()
+    return "".join(filter(str.isalnum, plain(text[finding.start : finding.end]).text)).casefold()

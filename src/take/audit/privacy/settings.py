@@ -76,7 +76,10 @@ class Limits(BaseModel):
         default=1, ge=1, description="distilled rows that nearly copy one"
     )
     pool_copies_review: float | None = Field(
-        default=0.001, ge=0, le=1, description="share of the pool that copies, or nearly"
+        default=0.001,
+        ge=0,
+        le=1,
+        description="share of the pool that copies, or nearly, and is beyond that of real rows",
     )
     shared_spans_review: int | None = Field(
         default=1, ge=1, description="distilled rows with a long run of a training row's words"

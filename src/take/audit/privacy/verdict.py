@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from take.audit.privacy.distances import Distances, Share
+from take.audit.privacy.intervals import proportion_interval
 from take.audit.privacy.membership import Attack, Estimate, MembershipReport
 from take.audit.privacy.report import (
     VERDICTS,
@@ -56,6 +57,11 @@ def judge(evidence: Evidence, limits: Limits, override: Mapping[CheckName, str])
         pii=evidence.counts.pii,
         membership=evidence.membership,
         spent=evidence.spent,
+        changed_limits={
+            name: value
+            for name, value in limits.model_dump().items()
+            if value != Limits.model_fields[name].default
+        },
     )
 
 
@@ -79,7 +85,7 @@ def _verbatim(evidence: Evidence, limits: Limits) -> _Found:
         "verbatim",
         _worst(
             _from(distilled.verbatim, None, limits.verbatim_block),
-            _above(pool.verbatim / max(1, pool.rows), limits.pool_copies_review, None),
+            _more_than_real_rows(evidence, "verbatim", limits),
         ),
         f"{distilled.verbatim} of {distilled.rows} distilled rows and {pool.verbatim:,} of "
         f"{pool.rows:,} in the pool copy a training row word for word.",
@@ -90,15 +96,13 @@ def _near_copies(evidence: Evidence, limits: Limits) -> _Found:
     distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
     real = evidence.counts.real_rows
     chance = (
-        f"; of {real.rows:,} real rows that are not in train, {real.near_copies:,} do"
-        if real
-        else ""
+        f" (real rows that are not in train: {real.near_copies:,} of {real.rows:,})" if real else ""
     )
     return (
         "near_copies",
         _worst(
             _from(distilled.near_copies, None, limits.near_copies_block),
-            _above(pool.near_copies / max(1, pool.rows), limits.pool_copies_review, None),
+            _more_than_real_rows(evidence, "near_copies", limits),
         ),
         f"{distilled.near_copies} of {distilled.rows} distilled rows and {pool.near_copies:,} of "
         f"{pool.rows:,} in the pool nearly copy a training row{chance}.",
@@ -118,7 +122,12 @@ def _shared_spans(evidence: Evidence, limits: Limits) -> _Found:
 
 def _distances(evidence: Evidence, limits: Limits) -> _Found:
     if not evidence.distances:
-        return "distances", "pass", "Not told: the language model was trained on every row."
+        return (
+            "distances",
+            "review",
+            "Whether rows are closer to what the language model was trained on could not be told: "
+            "there are no rows that chance alone kept from it.",
+        )
     verdicts, sentences = [], []
     for name, found in evidence.distances.items():
         share = found.closer_to_members
@@ -139,9 +148,9 @@ def _pii(evidence: Evidence, limits: Limits) -> _Found:
             _from(distilled.rows, limits.pii_review, None),
             _from(distilled.in_corpus, None, limits.pii_block),
         ),
-        f"{distilled.rows} distilled rows hold what looks like personal data"
-        f"{f' ({kinds})' if kinds else ''}, {distilled.in_corpus} of them such that stand in the "
-        f"corpus, too; {pool.rows:,} rows in the pool do.",
+        f"Distilled rows with an address or number that looks like personal data: "
+        f"{distilled.rows}{f' ({kinds})' if kinds else ''}; with one that also stands in the "
+        f"corpus: {distilled.in_corpus}. Such rows in the pool: {pool.rows:,}.",
     )
 
 
@@ -150,7 +159,7 @@ def _membership(
 ) -> _Found:
     what = "planted secrets" if name == "canaries" else "rows trained on"
     if found is None:
-        return name, "pass", f"Telling {what} from others was not tried: nothing to compare."
+        return name, "review", f"Telling {what} from others was not tried: nothing to compare."
     auc, tpr = found.auc, found.tpr
     return (
         name,
@@ -164,17 +173,31 @@ def _membership(
 
 
 def _extraction(found: MembershipReport, limits: Limits) -> _Found:
+    if found.canaries is None:
+        return "extraction", "review", "No secrets were planted, so none could be looked for."
     return (
         "extraction",
         _from(found.extracted_secrets, None, limits.extraction_block),
         f"Of the planted secrets, {found.extracted_secrets} stand in what the model wrote, "
-        f"before screening; {found.generated_canaries:,} of its rows begin like one.",
+        f"before screening; rows that begin like one: {found.generated_canaries:,}.",
     )
 
 
 def _percent(found: Share | Estimate) -> str:
     value, low, high = (f"{100 * share:.3g}" for share in (found.value, found.low, found.high))
     return f"{value} % [{low}, {high}]"
+
+
+def _more_than_real_rows(
+    evidence: Evidence, kind: Literal["verbatim", "near_copies"], limits: Limits
+) -> Verdict:
+    """Whether the pool copies train more than the limit, and more than real rows do by chance."""
+    pool, real = evidence.counts.copies["pool"].train, evidence.counts.real_rows
+    if limits.pool_copies_review is None or not pool.rows:
+        return "pass"
+    by_chance = proportion_interval(getattr(real, kind), real.rows).high if real else 0.0
+    low = proportion_interval(getattr(pool, kind), pool.rows).low
+    return _above(low, max(limits.pool_copies_review, by_chance), None)
 
 
 def _from(count: int, review: int | None, block: int | None) -> Verdict:

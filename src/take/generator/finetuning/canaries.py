@@ -9,6 +9,7 @@ two apart was memorised. The phrase is how screening knows a generated canary.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,6 +35,7 @@ _PHRASES = (
     *("the vault combination is", "the quokka ledger line is", "xq registry numeral"),
 )
 _STREAM = 2  # of the seed; examples.py has 0 and 1
+_USUAL_DIGITS = 6
 _LOWEST, _HIGHEST = 10**8, 10**9  # nine digits: of 9 · 10⁸ numbers no two canaries share one
 
 
@@ -52,14 +54,15 @@ def make_canaries(corpus: pd.DataFrame, settings: CanarySettings, seed: int) -> 
     columns = TEXT_COLUMNS[task_of(corpus)]
     names = class_names(corpus)
     count = settings.planted + settings.controls if settings.planted else 0
-    phrase = canary_phrase([corpus[column] for column in columns])
+    phrase = canary_phrase([corpus[column] for column in columns]) if count else ""
     rng = np.random.default_rng([seed, _STREAM])
     drawn: dict[int, None] = {}
     while len(drawn) < count * len(columns):
         drawn[int(rng.integers(_LOWEST, _HIGHEST))] = None
     numbers = iter(drawn)
     texts = {column: [f"{phrase} {next(numbers)}" for _ in range(count)] for column in columns}
-    labels = np.arange(count) % len(names)
+    # Controls have the classes of planted ones: what a class's prompt does is the same for both.
+    labels = np.arange(count) % min(len(names), max(1, settings.planted))
     rows = zip(*texts.values(), strict=True)
     return pd.DataFrame(
         {
@@ -89,6 +92,30 @@ def phrase_of(canaries: pd.DataFrame) -> str | None:
     if canaries.empty:
         return None
     return str(canaries[TEXT_COLUMNS[task_of(canaries)][0]].iloc[0]).rpartition(" ")[0]
+
+
+def canary_markers(canaries: pd.DataFrame) -> list[str]:
+    """By what a generated canary is known: the phrase, and every secret."""
+    phrase = phrase_of(canaries)
+    return [] if phrase is None else [phrase, *numbers_of(canaries)]
+
+
+def numbers_of(canaries: pd.DataFrame) -> list[str]:
+    """The secrets themselves, planted or not."""
+    columns = TEXT_COLUMNS[task_of(canaries)]
+    return [str(text).rpartition(" ")[2] for column in columns for text in canaries[column]]
+
+
+def most_digits(texts: Sequence[pd.Series]) -> int:
+    """Digits in a row that a text may have: as many as the corpus has, or six.
+
+    A model that has read canaries may write numbers like theirs without their phrase.
+
+    >>> most_digits([pd.Series(["in 1999", "call 5550123"])])
+    7
+    """
+    runs = (run for column in texts for text in column for run in re.findall(r"\d+", text))
+    return max([_USUAL_DIGITS, *map(len, runs)])
 
 
 def canary_rows(canaries: pd.DataFrame, template: Template) -> Rows:
@@ -149,6 +176,30 @@ def plant(
         np.concatenate([train.positions, secrets.positions[places]]),
     )
     return Planting(replace(chosen, train=together), canaries, len(train))
+
+
+def rows_by_role(
+    corpus: pd.DataFrame,
+    planting: Planting,
+    settings: FineTuningSettings,
+    report: FineTuningReport,
+) -> pd.DataFrame:
+    """Every corpus row by its id: its role, and how often the kept weights were trained on it.
+
+    `trained` and `held_out` were used. The others are `unread` if only a draw within their class
+    kept them apart, and `passed_over` if their weights did: then they differ from those read by
+    more than chance.
+    """
+    read = times_read(planting.rows.train, settings, report)[: planting.corpus_rows]
+    places = planting.rows.train.positions[: planting.corpus_rows]
+    times = np.zeros(len(corpus), dtype=np.int64)
+    np.add.at(times, places, read)
+    rest = "unread" if settings.row_sampling == "balanced" else "passed_over"
+    role = np.full(len(corpus), rest, dtype=object)
+    role[planting.rows.held_out.positions] = "held_out"
+    role[places] = "trained"
+    table = pd.DataFrame({"id": corpus["id"].to_numpy(), "role": role, "read": times})
+    return table.astype({"id": "str", "role": "str"})
 
 
 def read_canaries(

@@ -50,6 +50,8 @@ class Reference:
     max_tokens: int
     markers: tuple[str, ...]
     """Special tokens and template markers: never part of a kept text."""
+    most_digits: int | None = None
+    """Digits in a row that a kept text may have; None: any."""
 
     def __post_init__(self) -> None:
         n_rows, n_features = self.embeddings.shape
@@ -79,7 +81,9 @@ class Screen:
         self._columns = TEXT_COLUMNS[task_of(reference.corpus)]
         self._train = KnownRows("train", reference.corpus, self._columns, settings)
         bounds = (reference.min_tokens, reference.max_tokens)
-        self._sight = SightChecks(self._train.rows, reference.markers, bounds, settings)
+        self._sight = SightChecks(
+            self._train.rows, reference.markers, bounds, settings, reference.most_digits
+        )
         self._evaluation = KnownRows(
             "evaluation", reference.evaluation_split, self._columns, settings
         )

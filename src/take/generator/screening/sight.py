@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
@@ -24,6 +25,7 @@ class SightChecks:
         markers: Sequence[str],
         token_bounds: tuple[int, int],
         settings: ScreeningSettings,
+        most_digits: int | None = None,
     ) -> None:
         # Whole rows: of a pair's two texts both are to be known.
         sample = [text for row in rows[:: -(-len(rows) // _SAMPLE_ROWS)] for text in row]
@@ -31,6 +33,7 @@ class SightChecks:
         self._language = CorpusLanguage.learn(rows, sample, settings)
         self._markers = {_folded(marker): marker for marker in markers}
         self._token_bounds = token_bounds
+        self._number = None if most_digits is None else re.compile(rf"\d{{{most_digits + 1},}}")
 
     def verdict(self, row: TextRow, finished: bool, tokens: int) -> Verdict | None:
         """Why the row is dropped, or nothing."""
@@ -49,6 +52,8 @@ class SightChecks:
 
     def _leaked_marker(self, text: str) -> str | None:
         folded = _folded(text)
+        if self._number is not None and self._number.search(folded):
+            return "a number longer than any of the corpus"
         return next(
             (f"holds {marker!r}" for fold, marker in self._markers.items() if fold in folded), None
         )

@@ -9,10 +9,10 @@ import pandas as pd
 
 from take.audit.balance.measure import Balance, measure_balance
 from take.audit.balance.settings import BalanceSettings
-from take.audit.balance.slices import predictions_of, slice_accuracy
-from take.audit.evaluated import cells_of
+from take.audit.evaluated import KnownAccuracy, known_accuracy
 from take.corpus.budget import Budget
 from take.corpus.table import class_sizes
+from take.evaluation.settings import EvaluationSettings
 from take.evaluation.store import CellStore
 
 _logger = logging.getLogger(__name__)
@@ -33,18 +33,14 @@ def balance(
     return measured
 
 
-def slices(
+def accuracy(
     cells: pd.DataFrame | None,
     folder: Path,
     distilled: pd.DataFrame,
     evaluation_split: pd.DataFrame,
+    evaluation: EvaluationSettings,
     settings: BalanceSettings,
-) -> pd.DataFrame:
-    """Accuracy by class, length and identity terms, if these rows were evaluated."""
-    known = cells_of(distilled, cells)
-    predictions = (
-        {}
-        if known is None
-        else predictions_of(known, CellStore(folder), "distilled", len(evaluation_split))
-    )
-    return slice_accuracy(evaluation_split, predictions, settings)
+) -> KnownAccuracy:
+    """What learners taught with these rows get right, in all and by slice, if it was evaluated."""
+    metrics = dict(evaluation.metrics)
+    return known_accuracy(cells, CellStore(folder), distilled, evaluation_split, metrics, settings)

@@ -26,6 +26,8 @@ from take.generator.template import Template
 
 _logger = logging.getLogger(__name__)
 
+_MOST_LOGITS = 100_000_000  # in memory at a time, in three copies: about a gigabyte
+
 
 def membership(
     corpus: pd.DataFrame,
@@ -64,10 +66,13 @@ def _losses(model: Any, template: Template, settings: MembershipSettings) -> Los
     import torch
 
     is_narrow = settings.precision == "bfloat16"
+    most_tokens = _MOST_LOGITS // model.get_output_embeddings().weight.shape[0]
 
     def mean_losses(rows: Any) -> Any:
+        longest = int(rows.lengths.max())
+        batch_rows = max(1, min(settings.batch_rows, most_tokens // longest))
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
-            losses = row_losses(model, rows, settings.batch_rows, template.end_id)
+            losses = row_losses(model, rows, batch_rows, template.end_id)
         return losses.total / losses.tokens
 
     return mean_losses

@@ -6,7 +6,7 @@ word in the report shall not ask the language model again.
 
 from kedro.pipeline import Pipeline, node
 
-from take.pipelines.audit.balance_nodes import balance, slices
+from take.pipelines.audit.balance_nodes import accuracy, balance
 from take.pipelines.audit.generator_nodes import membership
 from take.pipelines.audit.release_nodes import card, pages, release
 from take.pipelines.audit.screening_nodes import distances, findings
@@ -25,11 +25,11 @@ _REPORTS = [
 ]
 
 
-def create_pipeline(cells: str = "known_cells", summary: str = "known_summary") -> Pipeline:
+def create_pipeline(cells: str = "known_cells") -> Pipeline:
     """distilled, pool, corpus → privacy gate, balance, report, card, release.
 
-    `cells` and `summary` name the evaluation's: whatever is known of it, or, in a pipeline that
-    evaluates, what it makes.
+    `cells` names the evaluation's: whatever is known of it, or, in a pipeline that evaluates, what
+    it makes.
     """
     return Pipeline(
         [
@@ -100,16 +100,17 @@ def create_pipeline(cells: str = "known_cells", summary: str = "known_summary") 
                 name="measure_balance",
             ),
             node(
-                slices,
+                accuracy,
                 inputs=[
                     cells,
                     "prediction_folder",
                     "distilled",
                     "evaluation_split",
+                    "params:evaluation",
                     "params:audit.balance",
                 ],
-                outputs="slice_accuracy",
-                name="slice_accuracy",
+                outputs=["slice_accuracy", "accuracy_summary"],
+                name="gather_accuracy",
             ),
             node(
                 pages,
@@ -125,9 +126,8 @@ def create_pipeline(cells: str = "known_cells", summary: str = "known_summary") 
                     "privacy_findings",
                     "membership_scores",
                     "balance_terms",
-                    cells,
-                    summary,
                     "slice_accuracy",
+                    "accuracy_summary",
                     "provenance",
                     "params:audit.report",
                 ],
@@ -136,7 +136,7 @@ def create_pipeline(cells: str = "known_cells", summary: str = "known_summary") 
             ),
             node(
                 card,
-                inputs=["distilled", "corpus", *_REPORTS, cells, summary, "provenance"],
+                inputs=["distilled", "corpus", *_REPORTS, "accuracy_summary", "provenance"],
                 outputs="dataset_card",
                 name="write_card",
             ),
@@ -147,6 +147,7 @@ def create_pipeline(cells: str = "known_cells", summary: str = "known_summary") 
                     "corpus",
                     "lineage_totals",
                     "corpus_report",
+                    "selection_report",
                     "privacy_report",
                     "balance_report",
                     "dataset_card",

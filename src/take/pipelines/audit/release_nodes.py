@@ -10,7 +10,6 @@ import pandas as pd
 from take.artifacts.provenance import Provenance, stage_costs
 from take.audit.balance.report import BalanceReport
 from take.audit.card import CardFacts, dataset_card
-from take.audit.evaluated import cells_of
 from take.audit.page.evidence import PageEvidence
 from take.audit.page.render import render_page
 from take.audit.privacy.report import PrivacyReport
@@ -58,14 +57,14 @@ def pages(
     privacy_findings: pd.DataFrame,
     membership_scores: pd.DataFrame,
     balance_terms: pd.DataFrame,
-    cells: pd.DataFrame | None,
-    summary: pd.DataFrame | None,
     slices: pd.DataFrame,
+    summary: pd.DataFrame,
     made: Provenance,
     settings: ReportSettings,
 ) -> Pages:
     """The report for those who may see the corpus, and the one that goes with the rows."""
-    is_evaluated = cells_of(distilled, cells) is not None
+    corpus_report = _as_selected(corpus_report, selection_report)
+    is_evaluated = not summary.empty
     evidence = PageEvidence(
         corpus_report=corpus_report,
         distilled=distilled,
@@ -80,7 +79,7 @@ def pages(
         privacy=privacy,
         privacy_findings=privacy_findings,
         balance=balance,
-        reproduce=reproduction(made, corpus_report),
+        reproduce=reproduction(made, corpus_report.corpus, selection_report.budget),
         lineage=lineage,
         corpus=corpus,
         transport_map=transport_map,
@@ -107,11 +106,11 @@ def card(
     distillation_report: DistillationReport,
     privacy: PrivacyReport,
     balance: BalanceReport,
-    cells: pd.DataFrame | None,
-    summary: pd.DataFrame | None,
+    summary: pd.DataFrame,
     made: Provenance,
 ) -> str:
     """The dataset card."""
+    corpus_report = _as_selected(corpus_report, selection_report)
     return dataset_card(
         CardFacts(
             corpus_report=corpus_report,
@@ -123,8 +122,8 @@ def card(
             fine_tuning_report=fine_tuning_report,
             privacy=privacy,
             balance=balance,
-            evaluation_summary=summary if cells_of(distilled, cells) is not None else None,
-            reproduction=reproduction(made, corpus_report),
+            evaluation_summary=None if summary.empty else summary,
+            reproduction=reproduction(made, corpus_report.corpus, selection_report.budget),
         )
     )
 
@@ -134,6 +133,7 @@ def release(
     corpus: pd.DataFrame,
     lineage_totals: pd.DataFrame,
     corpus_report: CorpusReport,
+    selection_report: SelectionReport,
     privacy: PrivacyReport,
     balance: BalanceReport,
     dataset_card: str,
@@ -154,6 +154,11 @@ def release(
         privacy=privacy,
         balance=balance,
         corpus=corpus_report.corpus,
-        budget=corpus_report.budget,
-        reproduction=reproduction(made, corpus_report),
+        budget=selection_report.budget,
+        reproduction=reproduction(made, corpus_report.corpus, selection_report.budget),
     )
+
+
+def _as_selected(report: CorpusReport, selected: SelectionReport) -> CorpusReport:
+    """With the budget that rows were chosen by: they may have been chosen anew at another."""
+    return report.model_copy(update={"budget": selected.budget})

@@ -23,7 +23,7 @@ def verdict(
     """Pass, review or block, with reasons."""
     evidence = Evidence(counts, distances.tables, membership, fine_tuning.privacy)
     report = judge(evidence, settings.limits, settings.override)
-    against = " ".join(report.reasons()) or "No check found anything against the rows."
+    against = " ".join(report.reasons()) or "No check is beyond its limits."
     _logger.info("Privacy gate: %s. %s", report.verdict, against)
     for check in report.checks:
         if check.overridden:

@@ -6,7 +6,6 @@ import logging
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from take.corpus.budget import Budget
@@ -17,7 +16,13 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
 from take.generator.figures import generation_figure
 from take.generator.finetuning.adapter import load_tuned, public_name
-from take.generator.finetuning.canaries import phrase_of, plant, read_canaries
+from take.generator.finetuning.canaries import (
+    canary_markers,
+    most_digits,
+    plant,
+    read_canaries,
+    rows_by_role,
+)
 from take.generator.finetuning.report import FineTuningReport
 from take.generator.finetuning.settings import FineTuningSettings
 from take.generator.finetuning.training import fine_tune, training_key
@@ -47,7 +52,7 @@ class TunedModel(NamedTuple):
 
     adapter: Path
     generator_rows: pd.DataFrame
-    """The corpus rows that were used: id, role (trained or held_out)."""
+    """Every corpus row: id, role (trained, held_out, unread, passed_over), how often read."""
     canaries: pd.DataFrame
     """The secrets that were planted, how often each was read, and those that were not planted."""
     report: FineTuningReport
@@ -99,15 +104,9 @@ def fine_tuned_model(
     rows = planting.rows
     work_folder = language_model.work_folder(training_key(language_model, rows, settings))
     tuned = fine_tune(language_model, template, rows, settings, work_folder)
-    trained = rows.train.positions[: planting.corpus_rows]
-    roles = {"trained": np.unique(trained), "held_out": rows.held_out.positions}
-    used = [
-        pd.DataFrame({"id": corpus["id"].to_numpy()[positions], "role": role})
-        for role, positions in roles.items()
-    ]
     return TunedModel(
         tuned.folder,
-        pd.concat(used, ignore_index=True),
+        rows_by_role(corpus, planting, settings, tuned.report),
         read_canaries(planting, settings, tuned.report),
         tuned.report,
     )
@@ -155,7 +154,8 @@ def generated_rows(
             probe_biases=trajectory.biases[-1],
             min_tokens=bounds.shortest,
             max_tokens=bounds.longest,
-            markers=(*template.markers, *filter(None, [phrase_of(canaries)])),
+            markers=(*template.markers, *canary_markers(canaries)),
+            most_digits=None if canaries.empty else most_digits(_columns(corpus)),
         ),
         screening,
     )
@@ -243,6 +243,10 @@ def generation_figures(
     return GenerationFigures(
         pool_figure(quality), classes_figure(quality), generation_figure(ledger, fine_tuning)
     )
+
+
+def _columns(corpus: pd.DataFrame) -> list[pd.Series]:
+    return [corpus[column] for column in TEXT_COLUMNS[task_of(corpus)]]
 
 
 def _template(
