@@ -8,11 +8,13 @@ import pytest
 
 from take.errors import InputError
 from take.generator.finetuning.canaries import (
+    canary_markers,
     canary_rows,
     make_canaries,
     phrase_of,
     plant,
     read_canaries,
+    rows_by_role,
     times_read,
 )
 from take.generator.finetuning.losses import mean_loss, row_losses
@@ -132,3 +134,41 @@ def test_row_losses_add_up_to_the_mean_loss(bench):
     np.testing.assert_allclose(losses.total[[0, 17, 40]], single, rtol=1e-4)
     expected = losses.total.sum() / losses.tokens.sum()
     assert mean_loss(model, rows, 5, made.template.end_id) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "rest"), [("balanced", "unread"), ("knowledge", "passed_over")]
+)
+def test_every_row_has_a_role_and_how_often_it_was_read(bench, tmp_path, sampling, rest):
+    made, corpus = bench("llama"), named(300)
+    settings = quick(row_sampling=sampling, held_out_rows=20, canaries={"planted": 2})
+    planting = plant(corpus, made.template, settings, np.ones(300))
+    tuned = fine_tune(made.language_model, made.template, planting.rows, settings, tmp_path)
+    whole = tuned.report.model_copy(update={"kept_update": tuned.report.updates})
+    table = rows_by_role(corpus, planting, settings, whole)
+    assert table["id"].tolist() == corpus["id"].astype(str).tolist()
+    assert table["role"].value_counts().to_dict() == {
+        "trained": planting.corpus_rows,
+        "held_out": 20,
+        rest: 280 - planting.corpus_rows,
+    }
+    assert ((table["read"] > 0) == (table["role"] == "trained")).all()
+    early = rows_by_role(corpus, planting, settings, whole.model_copy(update={"kept_update": 2}))
+    assert 0 < (early["read"] > 0).sum() <= 2 * settings.batch_rows
+
+
+def test_markers_know_a_canary_by_phrase_and_number():
+    canaries = make_canaries(named(10), CanarySettings(planted=2), 0)
+    markers = canary_markers(canaries)
+    assert markers[0] == phrase_of(canaries)
+    assert set(markers[1:]) == {text.split()[-1] for text in canaries["text"]}
+    assert canary_markers(canaries.iloc[:0]) == []
+
+
+def test_nothing_planted_needs_no_phrase():
+    corpus = named(10)
+    corpus.loc[3, "text"] = (
+        "the reference number is the access code is the registry entry is "
+        "the vault combination is the quokka ledger line is xq registry numeral"
+    )
+    assert make_canaries(corpus, CanarySettings(planted=0), 0).empty
