@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -147,7 +148,15 @@ def _say_where(
     for name in names:
         dataset = catalog.get(name) if name in pipeline.all_outputs() else None
         if isinstance(dataset, Artifact) and dataset.exists():
-            click.echo(f"{names[name]}: {dataset.path}")
+            click.echo(f"{names[name]}: {_from_here(dataset.path)}")
+
+
+def _from_here(path: Path) -> str:
+    """A path as short as it can be: there is none from one Windows drive to another."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:
+        return str(path)
 
 
 class TrackingHooks:

@@ -237,13 +237,19 @@ def test_an_override_is_told_with_who_and_why() -> None:
 
 
 def test_epsilon_is_told_with_what_it_covers() -> None:
-    spent = filled(SpentBudget, epsilon=7.96, delta=1e-5, repeatable=True)
+    spent = filled(SpentBudget, epsilon=7.96, delta=1e-5, repeatable=False)
     card = dataset_card(facts(privacy=privacy(spent=spent)))
     told = section(card, "Privacy")
     assert "ε = 7.96 at δ = 1e-05 covers the language model's fine-tuning" in told
     assert "It does not cover" in told
-    assert "protects nothing" in told
     assert "generator trained with ε = 7.96" in card.split("## ")[0]
+
+
+def test_an_epsilon_whose_noise_can_be_repeated_is_not_boasted_of() -> None:
+    spent = filled(SpentBudget, epsilon=7.96, delta=1e-5, repeatable=True)
+    card = dataset_card(facts(privacy=privacy(spent=spent)))
+    assert "protects nothing" in section(card, "Privacy")
+    assert "ε" not in card.split("## ")[0]
 
 
 def test_what_shifted_is_listed_and_the_rest_counted() -> None:

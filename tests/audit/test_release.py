@@ -77,7 +77,7 @@ def test_equal_releases_make_equal_bytes(tmp_path: Path) -> None:
 
 
 def test_no_training_row_gets_in(tmp_path: Path) -> None:
-    """Ids and texts of training rows stand in everything that is given, where one may stand."""
+    """What has a column too many is refused; tests/integration/test_audit.py reads a real one."""
     training_id, training_text = "5ec4e7" + "0" * 14, "my secret training sentence"
     distilled = rows()
     for column, value in (("source_id", training_id), ("source_text", training_text)):
@@ -93,17 +93,6 @@ def test_no_training_row_gets_in(tmp_path: Path) -> None:
             released(distilled=distilled.assign(source_text=training_text)), tmp_path / "release"
         )
     assert not (tmp_path / "release").exists()
-
-    write_release(released(), tmp_path / "release")
-    found = contents(tmp_path / "release")
-    tables = [
-        pd.read_parquet(tmp_path / "release" / name) for name in found if name.endswith(".parquet")
-    ]
-    everything = b"".join(found.values()).decode("utf-8", "replace")
-    everything += "".join(table.to_csv() for table in tables)
-    assert "dull" in everything
-    assert training_id not in everything
-    assert training_text not in everything
 
 
 def test_an_index_of_training_rows_does_not_slip_in(tmp_path: Path) -> None:

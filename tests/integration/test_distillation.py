@@ -260,6 +260,11 @@ def test_a_grown_corpus_keeps_the_pool_and_most_rows(distilled_films: Project) -
     assert {path: path.read_bytes() for path in before} == before
     assert verify(distilled_films.path / "data").problems == []
 
+    # The release tells of both corpora.
+    manifest = json.loads(distilled_films.newest("manifest.json").read_text())
+    assert manifest["command"].startswith("kedro run --pipeline=redistil ")
+    assert {"raw_corpus", "raw_corpus, earlier"} <= set(manifest["inputs"])
+
 
 def test_there_is_nothing_to_distil_again_before_the_first_time(films: Project) -> None:
     output = films.kedro("run", "--pipeline=redistil", "--params=corpus=films", ok=False)
