@@ -175,3 +175,7 @@ def released(told: CardFacts | None = None, **given: Any) -> Release:
         "reproduction": told.reproduction,
     }
     return Release(**{**made, **given})
+
+
+def section(card: str, title: str) -> str:
+    return card.split(f"\n## {title}\n")[1].split("\n## ", maxsplit=1)[0]

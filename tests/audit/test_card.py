@@ -13,7 +13,6 @@ from take.audit.card import dataset_card
 from take.audit.card_sections import code, fenced, inline
 from take.corpus.spec import About
 from take.distillation.report import Coverage, Covering, DistillationReport, RunFacts
-from take.generator.finetuning.report import PrivacyReport as SpentBudget
 from tests.audit.released import (
     MADE,
     balance,
@@ -24,6 +23,7 @@ from tests.audit.released import (
     filled,
     privacy,
     rows,
+    section,
 )
 
 HOSTILE = [
@@ -48,10 +48,6 @@ def header(card: str) -> dict[str, Any]:
     found = yaml.safe_load(card.split("\n---\n", maxsplit=1)[0].removeprefix("---\n"))
     assert isinstance(found, dict)
     return found
-
-
-def section(card: str, title: str) -> str:
-    return card.split(f"\n## {title}\n")[1].split("\n## ", maxsplit=1)[0]
 
 
 def cells(line: str) -> list[str]:
@@ -218,38 +214,6 @@ def test_scores_are_shown_if_there_are_any_of_this_set() -> None:
     assert "was not measured" not in found
     other = evaluated().assign(budget="5/class")
     assert "was not measured" in section(dataset_card(facts(evaluation_summary=other)), "Quality")
-
-
-def test_privacy_is_screened_and_never_more() -> None:
-    told = section(dataset_card(facts()), "Privacy")
-    assert "Verdict: **review**" in told
-    assert "screened" in told
-    assert "not certified private" in told
-    assert "| `pii` | review | 3 rows concern pii. |" in told
-    assert "no ε is claimed" in told
-    assert "let pass" not in told
-
-
-def test_an_override_is_told_with_who_and_why() -> None:
-    found = privacy(check("verbatim", "block", "J. Doe: a *public* phrase"))
-    told = section(dataset_card(facts(privacy=found)), "Privacy")
-    assert "- `verbatim`: J. Doe: a \\*public\\* phrase" in told
-
-
-def test_epsilon_is_told_with_what_it_covers() -> None:
-    spent = filled(SpentBudget, epsilon=7.96, delta=1e-5, repeatable=False)
-    card = dataset_card(facts(privacy=privacy(spent=spent)))
-    told = section(card, "Privacy")
-    assert "ε = 7.96 at δ = 1e-05 covers the language model's fine-tuning" in told
-    assert "It does not cover" in told
-    assert "generator trained with ε = 7.96" in card.split("## ")[0]
-
-
-def test_an_epsilon_whose_noise_can_be_repeated_is_not_boasted_of() -> None:
-    spent = filled(SpentBudget, epsilon=7.96, delta=1e-5, repeatable=True)
-    card = dataset_card(facts(privacy=privacy(spent=spent)))
-    assert "protects nothing" in section(card, "Privacy")
-    assert "ε" not in card.split("## ")[0]
 
 
 def test_what_shifted_is_listed_and_the_rest_counted() -> None:

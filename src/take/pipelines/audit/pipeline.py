@@ -14,9 +14,7 @@ from take.pipelines.audit.verdict_nodes import verdict
 
 _REPORTS = [
     "corpus_report",
-    "scoring_report",
     "fine_tuning_report",
-    "ledger_report",
     "pool_quality",
     "selection_report",
     "distillation_report",
@@ -120,6 +118,8 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "lineage_totals",
                     "corpus",
                     *_REPORTS,
+                    "scoring_report",
+                    "ledger_report",
                     "budget_curve",
                     "transport_map",
                     "least_covered",
