@@ -55,9 +55,6 @@ def report_of(distilled: pd.DataFrame, corpus: pd.DataFrame, **changes: Any) -> 
     return measure_balance(distilled, corpus[:200], corpus, EVEN, settings).report
 
 
-# --- intervals
-
-
 def test_classes_are_held_against_what_was_asked_for() -> None:
     corpus = table(4000, share=0.8)
     balanced = pd.concat([corpus[corpus["label"] == label][:20] for label in (0, 1)])
