@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from take.audit.balance.intervals import clopper_pearson, compare, holm, share_against
+from take.audit.balance.intervals import compare, holm, share_against
+from take.audit.shares import clopper_pearson
 
 
 @pytest.mark.parametrize("scale", ["difference", "ratio", "odds"])

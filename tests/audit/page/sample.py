@@ -16,8 +16,8 @@ from take.audit.balance.settings import BalanceSettings
 from take.audit.page.evidence import PageEvidence
 from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
-from take.audit.privacy.intervals import auc_interval, tpr_at_fpr
-from take.audit.privacy.membership import Attack, Estimate, MembershipReport
+from take.audit.privacy.intervals import Estimate, auc_interval, tpr_at_fpr
+from take.audit.privacy.membership import Attack, MembershipReport
 from take.audit.privacy.screening import screened
 from take.audit.privacy.settings import Limits, PiiSettings
 from take.audit.privacy.verdict import Evidence, judge

@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from take.audit.privacy.copies import CopySummary
-from take.audit.privacy.distances import Distances, Share
-from take.audit.privacy.membership import Attack, Estimate, MembershipReport
+from take.audit.privacy.distances import Distances
+from take.audit.privacy.intervals import Estimate
+from take.audit.privacy.membership import Attack, MembershipReport
 from take.audit.privacy.report import Copies, PiiCounts, PrivacyReport, ScreeningCounts
 from take.audit.privacy.settings import GateSettings, Limits
 from take.audit.privacy.verdict import Evidence, judge
@@ -46,7 +47,7 @@ def judged(
     found = {"canaries": NOTHING, "rows": NOTHING, "extracted_secrets": 0, **membership}
     distances = {}
     if closer is not None:
-        share = Share(value=closer + 0.02, low=closer, high=closer + 0.04)
+        share = Estimate(value=closer + 0.02, low=closer, high=closer + 0.04)
         distances["pool"] = filled(Distances, closer_to_members=share)
     evidence = Evidence(
         ScreeningCounts(

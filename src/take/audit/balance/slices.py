@@ -14,11 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.audit.balance.findings import Bounds, Draft, verdicts
-from take.audit.balance.intervals import clopper_pearson, compare
+from take.audit.balance.intervals import compare
 from take.audit.balance.rows import Float64, Ints
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.terms import mentions, sides
 from take.audit.balance.tokens import Vocabulary
+from take.audit.shares import clopper_pearson
 from take.corpus.table import class_ids, class_names, text_columns
 from take.errors import InputError
 from take.evaluation.split import SealedSplit

@@ -17,8 +17,8 @@ from take.corpus.table import task_of
 
 if TYPE_CHECKING:
     from take.audit.privacy.copies import CopySummary
-    from take.audit.privacy.distances import Share
-    from take.audit.privacy.membership import Attack, Estimate
+    from take.audit.privacy.intervals import Estimate
+    from take.audit.privacy.membership import Attack
 
 TABLES = {"distilled": "Distilled rows", "pool": "Pool rows"}
 _MOST_FINDINGS = 60  # of each table, on the page
@@ -237,5 +237,5 @@ def _written(found: Estimate, digits: int) -> str:
     return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
 
 
-def _shares(found: Estimate | Share) -> str:
+def _shares(found: Estimate) -> str:
     return f"{share(found.value)} [{share(found.low)}, {share(found.high)}]"

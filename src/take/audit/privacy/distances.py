@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from take.audit.privacy.closest import NO_DRAW, Closest, closest_rows, matched_draws
-from take.audit.privacy.intervals import Interval, effective_share_interval
+from take.audit.privacy.intervals import Estimate, Interval, effective_share_interval
 from take.blocks import ArrayBlocks, Float32, RowBlocks, map_blocks
 from take.errors import InputError
 
@@ -75,14 +75,6 @@ class Quantiles(_Part):
     mean: float = Field(description="Over all rows.")
 
 
-class Share(_Part):
-    """A share and its confidence interval."""
-
-    value: float = Field(description="The share.")
-    low: float = Field(description="Lower end of its interval.")
-    high: float = Field(description="Upper end of its interval.")
-
-
 class Histogram(_Part):
     """Shares of rows by distance to the closest reference; the bars of each add up to 1."""
 
@@ -130,7 +122,7 @@ class Distances(_Part):
         description="Share of rows under audit that are closer to a member than all but 1 % of "
         "non-members are. Rows that are more typical than real ones exceed 1 % as well."
     )
-    closer_to_members: Share = Field(
+    closer_to_members: Estimate = Field(
         description="Share of rows under audit that are closer to a member than to any non-member, "
         "over sets of equal size and classes, ties as halves; ½ if nothing was memorised. With f "
         "times as many members as non-members, a draw holds 1 in f of what may have been copied."
@@ -181,7 +173,7 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
         ratio=_quantiles(to_members.ratio),
         held_out_ratio=_quantiles(held_to_members.ratio),
         unusually_close=float((to_members.first.distance < np.quantile(unseen, 0.01)).mean()),
-        closer_to_members=Share(**comparison.share._asdict()),
+        closer_to_members=Estimate.of(comparison.share),
         independent_comparisons=comparison.independent,
         histogram=_histogram(settings.bins, to_members, to_others, unseen),
     )

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, ConfigDict
 
+from take.audit.shares import clopper_pearson
 from take.errors import InputError
 
 Float64 = NDArray[np.float64]
@@ -28,6 +30,21 @@ class Interval(NamedTuple):
     high: float
 
 
+class Estimate(BaseModel):
+    """The same in a report."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, interval: Interval) -> Estimate:
+        """From an interval."""
+        return cls(value=interval.value, low=interval.low, high=interval.high)
+
+
 def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval:
     """Clopper–Pearson: the shares p at which so many successes, or so few, are no surprise.
 
@@ -39,8 +56,6 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
     >>> [round(bound, 3) for bound in proportion_interval(0, 40)]
     [0.0, 0.0, 0.088]
     """
-    from scipy.stats import beta
-
     _check_level(level)
     if not (n > 0 and 0 <= successes <= n):
         raise InputError(
@@ -48,10 +63,8 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
             where="interval of a share",
             allowed="one trial or more, and no more successes than trials",
         )
-    tail = (1 - level) / 2
-    low = float(beta.ppf(tail, successes, n - successes + 1)) if successes > 0 else 0.0
-    high = float(beta.ppf(1 - tail, successes + 1, n - successes)) if successes < n else 1.0
-    return Interval(successes / n, low, high)
+    low, high = clopper_pearson(successes, n, level)
+    return Interval(successes / n, float(low), float(high))
 
 
 def effective_share_interval(share: float, n: float, level: float = 0.95) -> Interval:

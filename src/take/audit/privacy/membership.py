@@ -25,9 +25,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from take.audit.privacy.intervals import Interval, auc_interval, tpr_at_fpr
+from take.audit.privacy.intervals import Estimate, auc_interval, tpr_at_fpr
 from take.audit.privacy.settings import MembershipSettings
-from take.generator.finetuning.canaries import canary_rows, numbers_of, phrase_of
+from take.generator.finetuning.canaries import (
+    canary_rows,
+    labelled_rows,
+    numbers_of,
+    phrase_of,
+)
 from take.generator.finetuning.examples import Rows
 from take.generator.template import Template
 
@@ -37,21 +42,6 @@ Losses = Callable[[Rows], Float64]
 
 _FPR = 0.01
 _STREAM = 41
-
-
-class Estimate(BaseModel):
-    """A figure and its 95 % interval."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, interval: Interval) -> Estimate:
-        """From an interval."""
-        return cls(value=interval.value, low=interval.low, high=interval.high)
 
 
 class Attack(BaseModel):
@@ -162,7 +152,7 @@ def drawn_rows(
         count = min(wanted, *(len(found) for found in places.values()))
         for side, found in places.items():
             sides[side] += found[:count].tolist()
-    trained, held_out = (_encoded(corpus, np.array(rows, int), template) for rows in sides.values())
+    trained, held_out = (labelled_rows(corpus, rows, template) for rows in sides.values())
     return trained, held_out
 
 
@@ -202,15 +192,3 @@ def _scores(base: Losses, tuned: Losses) -> Losses:
         return base(rows) - tuned(rows) if len(rows) else np.zeros(0)
 
     return score
-
-
-def _encoded(corpus: pd.DataFrame, places: NDArray[np.int64], template: Template) -> Rows:
-    texts = [corpus[column].to_numpy()[places] for column in template.columns]
-    encoded = [template.encode(row) for row in zip(*texts, strict=True)]
-    usable = [i for i, ids in enumerate(encoded) if ids is not None]
-    prompts = [template.prompt(int(corpus["label"].iloc[places[i]])) for i in usable]
-    return Rows(
-        tuple((*p, *(encoded[i] or ())) for p, i in zip(prompts, usable, strict=True)),
-        np.array([len(prompt) for prompt in prompts], dtype=np.int64),
-        places[usable],
-    )

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from take.audit.privacy.distances import Distances, Share
-from take.audit.privacy.intervals import proportion_interval
-from take.audit.privacy.membership import Attack, Estimate, MembershipReport
+from take.audit.privacy.distances import Distances
+from take.audit.privacy.intervals import Estimate, proportion_interval
+from take.audit.privacy.membership import Attack, MembershipReport
 from take.audit.privacy.report import (
     VERDICTS,
     Check,
@@ -183,7 +183,7 @@ def _extraction(found: MembershipReport, limits: Limits) -> _Found:
     )
 
 
-def _percent(found: Share | Estimate) -> str:
+def _percent(found: Estimate) -> str:
     value, low, high = (f"{100 * share:.3g}" for share in (found.value, found.low, found.high))
     return f"{value} % [{low}, {high}]"
 

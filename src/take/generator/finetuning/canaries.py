@@ -118,22 +118,31 @@ def most_digits(texts: Sequence[pd.Series]) -> int:
     return max([_USUAL_DIGITS, *map(len, runs)])
 
 
+def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template) -> Rows:
+    """Rows of a table as tokens, without those that are too long."""
+    columns = [table[column].to_numpy() for column in template.columns]
+    labels = table["label"].to_numpy()
+    prompts = {place: template.prompt(int(labels[place])) for place in places}
+    encoded = {place: template.encode([column[place] for column in columns]) for place in places}
+    usable = [place for place in places if encoded[place] is not None]
+    return Rows(
+        tuple((*prompts[place], *(encoded[place] or ())) for place in usable),
+        np.array([len(prompts[place]) for place in usable], dtype=np.int64),
+        np.array(usable, dtype=np.int64),
+    )
+
+
 def canary_rows(canaries: pd.DataFrame, template: Template) -> Rows:
     """Canaries as tokens; they stand nowhere in the corpus."""
-    texts = zip(*(canaries[column] for column in template.columns), strict=True)
-    prompts = [template.prompt(int(label)) for label in canaries["label"]]
-    encoded = [template.encode(row) for row in texts]
-    if any(ids is None or ids[-1] != template.end_id for ids in encoded):
+    rows = labelled_rows(canaries, range(len(canaries)), template)
+    is_whole = all(ids[-1] == template.end_id for ids in rows.token_ids)
+    if len(rows) < len(canaries) or not is_whole:
         raise InputError(
             f"a canary is longer than {template.max_text_tokens} tokens",
             where="generation.fine_tuning.max_text_tokens",
             remedy="raise it, or plant no canaries",
         )
-    return Rows(
-        tuple((*prompt, *(ids or ())) for prompt, ids in zip(prompts, encoded, strict=True)),
-        np.array([len(prompt) for prompt in prompts], dtype=np.int64),
-        np.full(len(canaries), -1, dtype=np.int64),
-    )
+    return replace(rows, positions=np.full(len(canaries), -1, dtype=np.int64))
 
 
 class Planting(NamedTuple):
