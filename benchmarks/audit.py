@@ -20,7 +20,7 @@ from take.audit.privacy.copies import CopyIndex, CopySettings, copy_summary
 from take.audit.privacy.pii import find_pii
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import task_of
-from take.generator.screening.known import text_rows
+from take.generation.screening.known import text_rows
 
 DATA = Path("data/02_intermediate")
 

@@ -17,8 +17,8 @@ from redistil import problem
 from selection import load
 
 from take.corpus.budget import Budget
-from take.distillation.curve import CurveOptions, budget_curve
-from take.distillation.lineage import Distillation
+from take.selection.describe.curve import CurveOptions, budget_curve
+from take.selection.describe.lineage import Distillation
 from take.selection.registry import selector
 from take.selection.settings import SelectionSettings
 from take.transport.exact import wasserstein

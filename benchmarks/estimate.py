@@ -20,11 +20,11 @@ from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 from omegaconf import OmegaConf
 
-from take.artifacts.records import RECORD_SUFFIX, read_record
 from take.estimate.command import estimate_run
 from take.estimate.report import TOLERANCE, Estimate, StageCost
 from take.estimate.stages import STAGE_OF_NODE, STAGES
 from take.hooks import chosen_corpus
+from take.reuse.records import RECORD_SUFFIX, read_record
 
 
 class Took(NamedTuple):

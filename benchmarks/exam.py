@@ -16,8 +16,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from take.rows.arrays import Int64
 from take.selection.exam.objective import teaching_codes
-from take.selection.exam.panel import Indices, Member, Views
+from take.selection.exam.panel import Member, Views
 from take.selection.exam.sitting import Asked, Pool, Sitting
 
 PANEL = (Member("phi", 1.0, 0.25), Member("tfidf", 0.3, 0.5))
@@ -36,7 +37,7 @@ def best_seconds(run: Callable[[], object]) -> float:
     return min(times)
 
 
-def draw(rng: np.random.Generator, labels: Indices, centres: np.ndarray) -> Views:
+def draw(rng: np.random.Generator, labels: Int64, centres: np.ndarray) -> Views:
     n = len(labels)
     phi = centres[labels] + rng.standard_normal((n, D)) * 0.4
     phi = (phi / np.linalg.norm(phi, axis=1, keepdims=True)).astype(np.float32)
@@ -46,7 +47,7 @@ def draw(rng: np.random.Generator, labels: Indices, centres: np.ndarray) -> View
     return Views(phi, phi, sparse.csr_matrix((entries, (rows, columns)), shape=(n, WORDS)))
 
 
-def plain_loss(logits: np.ndarray, labels: Indices, weights: np.ndarray) -> float:
+def plain_loss(logits: np.ndarray, labels: Int64, weights: np.ndarray) -> float:
     """Weighted cross-entropy as one writes it, without the guard against overflow that ours has."""
     if logits.shape[1] == 1:
         return float(np.log(1 + np.exp((1 - 2 * labels) * logits[:, 0])) @ weights)
@@ -54,9 +55,7 @@ def plain_loss(logits: np.ndarray, labels: Indices, weights: np.ndarray) -> floa
     return float((np.log(np.exp(logits).sum(axis=1)) - chosen) @ weights)
 
 
-def plain_swaps(
-    pool: Pool, exam: Asked, rows: Indices, slot: int
-) -> Callable[[Indices], np.ndarray]:
+def plain_swaps(pool: Pool, exam: Asked, rows: Int64, slot: int) -> Callable[[Int64], np.ndarray]:
     """A function that scores candidates for `slot` one solve each, its Gram matrices ready."""
     grams = [member.kernel.gram(pool.views, pool.views) for member in PANEL]
     # By pool row, so that the columns of K_ES are read in one piece.
@@ -64,7 +63,7 @@ def plain_swaps(
     teaching = teaching_codes(pool.n_classes).astype(np.float32)
     eye, weights = np.eye(len(rows), dtype=np.float32), exam.weights.astype(np.float32)
 
-    def score(candidates: Indices) -> np.ndarray:
+    def score(candidates: Int64) -> np.ndarray:
         losses = np.zeros(len(candidates))
         for i, candidate in enumerate(candidates):
             changed = rows.copy()

@@ -14,10 +14,11 @@ import time
 
 import numpy as np
 
-from take.blocks import ArrayBlocks, Float32
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import ArrayBlocks
 from take.selection.facility import SwapSearch, greedy_path
 from take.selection.settings import SelectionSettings
-from take.transport.columns import CostColumns, Float64
+from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
 
 D, CLUSTERS = 384, 400

@@ -24,12 +24,12 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.reading import read_table
-from take.generator.finetuning.adapter import plain_model, trainable
-from take.generator.finetuning.examples import Rows, choose_rows
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.steps import PlainStepper
-from take.generator.language_models import LanguageModel, LanguageModelSettings
-from take.generator.template import Template
+from take.generation.finetuning.adapter import plain_model, trainable
+from take.generation.finetuning.examples import Rows, choose_rows
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.steps import PlainStepper
+from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.generation.template import Template
 
 CHUNKS = 3
 IGNORED = -100  # a label that transformers takes no loss on

@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from take.blocks import ArrayBlocks
 from take.encoder.embeddings import Embeddings
-from take.knowledge.influence import influence_matrix
-from take.knowledge.kernels import kernel_values
-from take.knowledge.noise import flip_labels, memorisation_onset
-from take.knowledge.settings import ScoringSettings
-from take.knowledge.trajectory import train_probe
-from take.knowledge.weights import knowledge_scores, weigh
+from take.rows.blocks import ArrayBlocks
+from take.scoring.influence import influence_matrix
+from take.scoring.kernels import kernel_values
+from take.scoring.noise import flip_labels, memorisation_onset
+from take.scoring.settings import ScoringSettings
+from take.scoring.trajectory import train_probe
+from take.scoring.weights import knowledge_scores, weigh
 
 FLOORS = (0.01, 0.05, 0.1, 0.2, 0.5)
 CAPS = (2.0, 5.0, 1e6)

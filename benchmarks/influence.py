@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from take.blocks import ArrayBlocks, Float32
-from take.knowledge.checks import Labels
-from take.knowledge.influence import influence_matrix
-from take.knowledge.settings import ScoringSettings
+from take.rows.arrays import Float32, Int64
+from take.rows.blocks import ArrayBlocks
+from take.scoring.influence import influence_matrix
+from take.scoring.settings import ScoringSettings
 
 D, C, T = 1536, 3, 20
 GROWTH = (10_000, 30_000, 100_000, 200_000)
@@ -71,7 +71,7 @@ def blocked_product(rows: Float32, stacked: Float32) -> None:
 
 
 def per_sample_gradients(
-    rows: Float32, labels: Labels, weights: Float32, chunk_rows: int
+    rows: Float32, labels: Int64, weights: Float32, chunk_rows: int
 ) -> Float32:
     """Norms by autograd: vmap(grad) over the rows, one checkpoint at a time."""
     import torch
@@ -101,7 +101,7 @@ def influence(rows: Float32) -> Float32:
     return influence_matrix(ArrayBlocks(rows), labels, weights, biases, BLOCK_ROWS)
 
 
-def probe_and_labels(n_rows: int) -> tuple[Float32, Labels]:
+def probe_and_labels(n_rows: int) -> tuple[Float32, Int64]:
     rng = np.random.default_rng(1)
     weights = rng.standard_normal((T, C, D), dtype=np.float32) * 3
     return weights, rng.integers(0, C, size=n_rows)

@@ -23,9 +23,9 @@ from take.corpus.table import task_of
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
-from take.generator.screening.normalise import words
-from take.generator.screening.screen import Reference, Screen
-from take.generator.screening.settings import ScreeningSettings
+from take.generation.screening.screen import Reference, Screen
+from take.generation.screening.settings import ScreeningSettings
+from take.text.normalise import words
 
 DATA = Path("data")
 HELD_OUT, PLANTED, FEWEST_WORDS = 1000, 300, 6

@@ -17,22 +17,23 @@ from dataclasses import replace
 import numpy as np
 from selection import Made, load
 
-from take.blocks import block_bounds
 from take.corpus.budget import Budget
 from take.corpus.table import class_ids, class_sizes, text_columns
+from take.rows.arrays import Int64
+from take.rows.blocks import block_bounds
 from take.selection.exam.objective import label_codes
 from take.selection.exam.panel import calibrate, make_viewer
 from take.selection.exam.sitting import Asked, Pool, mark
 from take.selection.problem import LabelledRows, SelectionProblem
 from take.selection.registry import selector
-from take.selection.rows import Indices, rows_at
+from take.selection.rows import rows_at
 from take.selection.settings import SelectionSettings
 
 GROWTH = 0.1
 MARKED_ROWS = 3000
 
 
-def problem(made: Made, rows: Indices, budget: Budget, marked: Indices) -> SelectionProblem:
+def problem(made: Made, rows: Int64, budget: Budget, marked: Int64) -> SelectionProblem:
     corpus = made.corpus.iloc[rows]
     phi = rows_at(made.embeddings, rows)
     pool = made.pool_embeddings
@@ -47,7 +48,7 @@ def problem(made: Made, rows: Indices, budget: Budget, marked: Indices) -> Selec
     )
 
 
-def transport_cost(task: SelectionProblem, rows: Indices) -> float:
+def transport_cost(task: SelectionProblem, rows: Int64) -> float:
     labels, total = task.pool.labels[rows], 0.0
     chosen = task.pool_features[rows]
     for start, stop in block_bounds(len(task.corpus)):
@@ -59,7 +60,7 @@ def transport_cost(task: SelectionProblem, rows: Indices) -> float:
 
 
 def exam_loss(
-    made: Made, task: SelectionProblem, rows: Indices, marked: Indices, settings: SelectionSettings
+    made: Made, task: SelectionProblem, rows: Int64, marked: Int64, settings: SelectionSettings
 ) -> float:
     table = made.corpus.iloc[marked]
     view = make_viewer(task.corpus.texts, np.zeros(made.embeddings.shape[1], dtype=np.float32))

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from take.generator.language_models import LanguageModel, LanguageModelSettings
-from take.generator.sampling.decoders import Decoder, load_decoder
-from take.generator.sampling.rows import LengthBounds, write_rows
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.template import Template
+from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.generation.sampling.decoders import Decoder, load_decoder
+from take.generation.sampling.rows import LengthBounds, write_rows
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.template import Template
 
 
 def main() -> None:

@@ -20,17 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.blocks import Float32
 from take.corpus.budget import Budget
 from take.corpus.table import class_ids, class_sizes, text_columns
 from take.encoder.embeddings import Embeddings
+from take.rows.arrays import Float32, Int64
 from take.selection.exam.outside import outside_marks
 from take.selection.exam.panel import Views, make_viewer
 from take.selection.exam.sitting import Asked, Pool
 from take.selection.geometry import Probe, Seen, joined_features
 from take.selection.problem import LabelledRows, SelectionProblem
 from take.selection.registry import selector
-from take.selection.rows import Indices, rows_at
+from take.selection.rows import rows_at
 from take.selection.settings import SelectionSettings
 from take.selection.weights import tempered
 
@@ -67,7 +67,7 @@ class Made(NamedTuple):
     corpus: pd.DataFrame
     embeddings: Embeddings
     weights: np.ndarray
-    unseen: Indices
+    unseen: Int64
     pool: pd.DataFrame
     pool_embeddings: Embeddings
     probe: Probe
@@ -173,7 +173,7 @@ class Trial:
         )
 
     @staticmethod
-    def _phi(embeddings: Embeddings, rows: Indices) -> Float32:
+    def _phi(embeddings: Embeddings, rows: Int64) -> Float32:
         return rows_at(embeddings, rows).read(0, len(rows))
 
 

@@ -17,20 +17,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from take.artifacts.tensors import map_tensors
-from take.blocks import block_bounds
 from take.corpus.table import class_names, task_of
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
-from take.generator.finetuning.adapter import load_tuned
-from take.generator.language_models import LanguageModel, LanguageModelSettings
-from take.generator.sampling.decoders import load_decoder
-from take.generator.sampling.rows import LengthBounds, corpus_lengths, write_rows
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.screening.normalise import text_key
-from take.generator.template import Template
-from take.nearest import nearest
+from take.generation.finetuning.adapter import load_tuned
+from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.generation.sampling.decoders import load_decoder
+from take.generation.sampling.rows import LengthBounds, corpus_lengths, write_rows
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.template import Template
+from take.reuse.tensors import map_tensors
+from take.rows.blocks import block_bounds
+from take.rows.nearest import nearest
+from take.text.normalise import text_key
 
 DATA = Path("data")
 MEASURED_ROWS = 12_000

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from take.blocks import ArrayBlocks, Float32
-from take.transport.costs import Float64
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import ArrayBlocks
 from take.transport.kernel import MEMORY_BYTES
 from take.transport.sinkhorn import SinkhornOptions, entropic_plan
 

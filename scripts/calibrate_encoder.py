@@ -10,7 +10,6 @@ import csv
 import random
 from pathlib import Path
 
-from take.artifacts.digests import file_digest
 from take.encoder.batching import Tokenizer, equal_length_batches
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.encoder.quantisation import (
@@ -20,6 +19,7 @@ from take.encoder.quantisation import (
     quantisable_layers,
 )
 from take.encoder.torch_backend import load_module
+from take.reuse.digests import file_digest
 
 N_REVIEWS = 300
 WORDS = (2, 4, 8, 16, 32, 64, 250)

@@ -19,7 +19,7 @@ from kedro.validation.exceptions import ParameterValidationError
 
 from take.errors import TakeError
 
-_RUNNER = "take.pipelines.runner.ReusingRunner"
+_RUNNER = "take.reuse.runner.ReusingRunner"
 
 # Remarks that only our dependencies can act upon: Kedro on the option its users know, and on
 # OmegaConf's old name for a function, which Kedro and kedro-mlflow call.
@@ -106,7 +106,7 @@ cli.add_command(_estimate_command())
 @click.pass_obj
 def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
     """Check every artifact against its checksum and name the altered ones."""
-    from take.artifacts.verify import verify as verify_folder
+    from take.reuse.verify import verify as verify_folder
 
     outcome = verify_folder(folder or metadata.project_path / "data")
     for leftover in outcome.leftovers:

@@ -15,7 +15,7 @@ class InputError(TakeError, ValueError):
 
     >>> raise InputError("blank text", where="tickets.csv, row 3", remedy="fill it or drop the row")
     Traceback (most recent call last):
-    take.errors.InputError: tickets.csv, row 3: blank text. To mend: fill it or drop the row.
+    take.errors.InputError: tickets.csv, row 3: blank text. Fix: fill it or drop the row.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class InputError(TakeError, ValueError):
         if allowed:
             message += f" Allowed: {allowed}."
         if remedy:
-            message += f" To mend: {remedy}" + ("" if remedy[-1] in "?." else ".")
+            message += f" Fix: {remedy}" + ("" if remedy[-1] in "?." else ".")
         super().__init__(message)
 
 

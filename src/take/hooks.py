@@ -13,9 +13,9 @@ from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
 
 from take import __version__
-from take.artifacts.digests import plain
-from take.artifacts.records import flatten, read_record
 from take.errors import InputError, closest
+from take.reuse.digests import plain
+from take.reuse.records import flatten, read_record
 from take.version import git_state
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class TableHooks:
         self, error: Exception, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
         """Say where the report is that tells why a release was stopped."""
-        from take.audit.release import BlockedReleaseError
+        from take.audit.release.folder import BlockedReleaseError
 
         if isinstance(error, BlockedReleaseError):
             _say_where(pipeline, catalog, {"audit_page": _FOR_PEOPLE["audit_page"]})
@@ -218,7 +218,7 @@ class TrackingHooks:
         catalog: CatalogProtocol[Any, Any],
     ) -> None:
         """Close the run as failed; what stopped a release is in its figures."""
-        from take.audit.release import BlockedReleaseError
+        from take.audit.release.folder import BlockedReleaseError
 
         if isinstance(error, BlockedReleaseError) and self._mlflow_hook._is_mlflow_enabled:
             for name in sorted(pipeline.all_outputs()):

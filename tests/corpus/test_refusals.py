@@ -97,7 +97,7 @@ def test_bad_text_is_named_by_row(tmp_path: Path, value: object, problem: str) -
     with pytest.raises(InputError, match=problem) as error:
         run(jsonl(tmp_path, rows))
     assert "films.jsonl, row 6, column 'text'" in str(error.value)
-    assert "To mend" in str(error.value)
+    assert "Fix:" in str(error.value)
 
 
 def test_texts_are_not_quoted_in_messages(tmp_path: Path) -> None:

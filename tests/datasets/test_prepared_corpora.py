@@ -8,10 +8,10 @@ import pytest
 import yaml
 from kedro.io import AbstractDataset, DatasetError
 
-from take.artifacts.records import Origin, stamp_origin
 from take.datasets.prepared_corpora import PARTS, PreparedCorpora, PreparedCorporaDataset
 from take.datasets.published import PublishedDataset
 from take.errors import AlteredArtifactError, InputError
+from take.reuse.records import Origin, stamp_origin
 from tests.conftest import ROOT
 from tests.evaluation.tiny import World
 
@@ -65,7 +65,7 @@ def test_a_half_made_corpus_is_left_out(tmp_path: Path, world: World, absent: st
     prepare(tmp_path, "plays", world, leave_out=absent)
     found = dataset(tmp_path).load()
     assert list(found) == ["films"]
-    with pytest.raises(InputError, match="'plays' has no pool yet; ready are films.*To mend: run "):
+    with pytest.raises(InputError, match="'plays' has no pool yet; ready are films.*Fix: run "):
         found["plays"]
 
 

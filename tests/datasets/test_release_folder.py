@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from kedro.io import DatasetError
 
-from take.artifacts.records import record_path
-from take.artifacts.verify import verify
 from take.datasets.artifact import Artifact
 from take.errors import AlteredArtifactError
-from tests.audit.released import check, facts, privacy, released
+from take.reuse.records import record_path
+from take.reuse.verify import verify
+from tests.audit.release.released import check, facts, privacy, released
 
 
 def artifact(tmp_path: Path) -> Artifact:

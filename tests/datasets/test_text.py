@@ -6,9 +6,9 @@ import pytest
 from kedro.io import DatasetError
 from kedro.io.core import Version
 
-from take.artifacts.records import record_path
 from take.datasets.artifact import Artifact
 from take.errors import AlteredArtifactError
+from take.reuse.records import record_path
 
 
 @pytest.fixture

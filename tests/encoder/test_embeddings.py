@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.blocks import ArrayBlocks, map_blocks
 from take.encoder.embeddings import Embeddings, MappedVectors, pair_features, unique_strings
+from take.rows.blocks import ArrayBlocks, map_blocks
 
 
 def unit(n: int, d: int, seed: int = 0) -> np.ndarray:

@@ -8,21 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.artifacts.records import write_record
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.estimate.calibrate import LanguageModelCalibration, measure_encoder
 from take.estimate.counts import RunSettings, Strings
 from take.estimate.generation import plan_generation, rows_on_disk
 from take.estimate.measure import Given, calibrated
-from take.generator.finetuning.batches import plan_updates
-from take.generator.finetuning.canaries import plant
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.training import fine_tune, training_key
-from take.generator.language_models import LanguageModel
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.sampling.store import RowStore
-from tests.generator import tiny
+from take.generation.finetuning.batches import plan_updates
+from take.generation.finetuning.canaries import plant
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.training import fine_tune, training_key
+from take.generation.language_models import LanguageModel
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.store import RowStore
+from take.reuse.records import write_record
+from tests.generation import tiny
 
 TUNING = FineTuningSettings(
     method="full", token_budget=2000, max_epochs=2, held_out_rows=16, evaluations=2

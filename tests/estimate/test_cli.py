@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import Project, single_text_csv
-from tests.generator import tiny
+from tests.generation import tiny
 from tests.integration.conftest import set_up_films
 
 pytestmark = [pytest.mark.cli, pytest.mark.encoder]
@@ -74,7 +74,7 @@ def test_what_is_there_is_reused(films: Project):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ("corpus=flims", "there is no corpus 'flims'. To mend: did you mean 'films'?"),
+        ("corpus=flims", "there is no corpus 'flims'. Fix: did you mean 'films'?"),
         ("corpus=films,bugdet=3", "there is no parameter 'bugdet'"),
         ("corpus=films,budget=400/class", "budget 400/class asks for 400"),
         ("corpus=films,scoring.epochs=0", "greater than or equal to 1"),

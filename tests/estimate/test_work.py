@@ -29,12 +29,12 @@ from take.estimate.rates import (
 from take.estimate.report import Estimate
 from take.estimate.stages import STAGE_OF_NODE, PlannedNode, estimate
 from take.estimate.work import encoding_seconds, node_seconds
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.pool import fill_pool
-from take.generator.sampling.rows import LengthBounds, write_rows
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.template import Template
-from tests.generator import tiny
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.pool import fill_pool
+from take.generation.sampling.rows import LengthBounds, write_rows
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.template import Template
+from tests.generation import tiny
 
 STEP = Curve((8.0, 256.0), (0.02, 0.26))
 

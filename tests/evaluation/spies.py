@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from take.baselines.registry import METHODS
-from take.baselines.settings import BaselineSettings
 from take.evaluation import grid as grid_module
+from take.evaluation.methods.registry import METHODS
+from take.evaluation.methods.settings import BaselineSettings
 from take.evaluation.split import SealedSplit
 from take.learners import Learner, Model, Taught, Texts
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.baselines.registry import METHODS
 from take.evaluation.cells import CellResult, cells_table
+from take.evaluation.methods.registry import METHODS
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World
 

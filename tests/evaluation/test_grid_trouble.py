@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.baselines.registry import METHODS
 from take.errors import InputError
 from take.evaluation.grid import Bench
+from take.evaluation.methods.registry import METHODS
 from take.evaluation.settings import LearnerChoices
-from tests.baselines.conftest import make_material
+from tests.evaluation.methods.conftest import make_material
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World, table
 
@@ -31,7 +31,7 @@ def test_a_method_that_fails_stops_nobody_else(
     def failing(*given: Any) -> Any:
         raise MemoryError("no room for a million candidates")
 
-    failing.__module__ = "take.baselines.herding"
+    failing.__module__ = "take.evaluation.methods.herding"
     monkeypatch.setitem(METHODS, "herding", failing)
     bench = world.bench("random herding kmeans", "lr textcnn")
     cells = world.grid(tmp_path).run([bench])
@@ -75,7 +75,7 @@ def test_what_does_not_apply_is_left_out_and_said_once(
         cells = world.grid(tmp_path).run([world.bench("dilm random", "lr lr_rows")])
     assert {cell.method for cell in cells} == {"random"}
     assert [line for line in caplog.messages if "left out" in line] == [
-        "films: 'dilm' is left out. method 'dilm': dilm_root is not set. To mend: set it to the "
+        "films: 'dilm' is left out. method 'dilm': dilm_root is not set. Fix: set it to the "
         "folder with DiLM's published sets, or leave 'dilm' out."
     ]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from take.baselines.material import Material
-from take.baselines.registry import method
-from take.baselines.settings import BaselineSettings
 from take.errors import InputError
-from take.generator.screening.reasons import Reason
+from take.evaluation.methods.material import Material
+from take.evaluation.methods.registry import method
+from take.evaluation.methods.settings import BaselineSettings
+from take.generation.screening.reasons import Reason
 from tests.evaluation.tiny import BUDGET, CONTRADICTED, POOL_ROWS, SCORING, SELECTION, World
 
 KERNELS = ("exponential", "linear", "cosine", "constant", "last")

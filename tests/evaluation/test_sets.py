@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from take.baselines.material import Material, TrainingSet
-from take.baselines.random import random
-from take.baselines.registry import METHODS
-from take.baselines.settings import BaselineSettings
+from take.evaluation.methods.material import Material, TrainingSet
+from take.evaluation.methods.random import random
+from take.evaluation.methods.registry import METHODS
+from take.evaluation.methods.settings import BaselineSettings
 from take.evaluation.sets import make_set
-from tests.baselines.conftest import make_material
+from tests.evaluation.methods.conftest import make_material
 
 
 def test_a_search_that_is_done_leaves_the_others_alone(

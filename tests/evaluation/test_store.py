@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from take.artifacts import atomic
-from take.baselines.material import TrainingSet
 from take.evaluation.cells import CellResult
+from take.evaluation.methods.material import TrainingSet
 from take.evaluation.store import CellStore, MadeSet
+from take.reuse import atomic
 
 CELL = CellResult(
     corpus="films",

@@ -15,13 +15,13 @@ from take.evaluation.grid import Bench, Grid, shared_for
 from take.evaluation.prepared import PreparedCorpus
 from take.evaluation.settings import EvaluationSettings, GridSettings, LearnerChoices
 from take.evaluation.store import CellStore
-from take.generator.pool import pool_rows
-from take.generator.screening.reasons import Reason
-from take.knowledge.settings import ScoringSettings
+from take.generation.pool import pool_rows
+from take.generation.screening.reasons import Reason
 from take.learners import SentenceVectors, Shared
 from take.pipelines.scoring import nodes as scoring
+from take.scoring.settings import ScoringSettings
 from take.selection.settings import SelectionSettings
-from tests.baselines.conftest import DATA
+from tests.evaluation.methods.conftest import DATA
 from tests.learners import toy
 
 NAMES = ["bad", "good"]

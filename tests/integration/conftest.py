@@ -10,7 +10,7 @@ import yaml
 
 from take.audit.privacy.settings import Limits
 from tests.conftest import CSV_CORPUS, ROOT, Project, single_text_csv
-from tests.generator import tiny
+from tests.generation import tiny
 
 # The rows of this corpus are near copies of each other, so near copies are let through.
 GENERATION = {

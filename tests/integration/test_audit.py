@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from take.artifacts.verify import verify
+from take.reuse.verify import verify
 from tests.conftest import Project
 
 pytestmark = pytest.mark.cli

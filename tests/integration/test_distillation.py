@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.artifacts.verify import verify
 from take.pipeline_registry import register_pipelines
+from take.reuse.verify import verify
 from tests.conftest import Project
 from tests.integration.conftest import DISTILLATION, noisy_csv
 

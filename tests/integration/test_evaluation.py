@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from take.artifacts.verify import verify
+from take.reuse.verify import verify
 from tests.conftest import Project
 from tests.integration.test_distillation import is_run, table
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_computed(ready: Proj
     copied = ready.kedro(*evaluation("evaluation.baselines.file=rows.csv"), ok=False)
     for words in (
         "rows.csv: 2 of 14 rows are copied from the evaluation split: row 13 (evaluation row ",
-        "To mend: take them out",
+        "Fix: take them out",
     ):
         assert words in copied
     typo = ready.kedro(*evaluation("evaluation.methods=distilled randm"), ok=False)

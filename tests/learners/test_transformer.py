@@ -15,7 +15,7 @@ from take.learners import transformer as transformer_module
 from take.learners.pretrained import Pretrained
 from take.learners.settings import TransformerSettings, UpdateSettings
 from take.learners.transformer import build_classifier, cheap_groups
-from tests.generator import tiny
+from tests.generation import tiny
 from tests.learners import toy
 
 TRAINING = UpdateSettings(learning_rate=3e-3, updates=60, warmup_share=0.2)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from take.distillation.settings import DescriptionSettings
 from take.encoder.embeddings import Embeddings, MappedVectors
-from take.knowledge.trajectory import ProbeTrajectory
 from take.pipelines.distillation import nodes
+from take.scoring.trajectory import ProbeTrajectory
+from take.selection.describe.settings import DescriptionSettings
 from take.selection.settings import SelectionSettings
 
 NAMES = ["bad", "good", "odd"]

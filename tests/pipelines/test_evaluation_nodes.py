@@ -156,7 +156,7 @@ def test_bad_files_are_refused_before_anything_is_computed(
     rows.to_csv(tmp_path / "rows.csv", index=False)
     with pytest.raises(InputError) as caught:
         evaluated_cells(world, tmp_path / "cells", baselines=user_file(tmp_path))
-    for word in ("rows.csv", "To mend: ", *words):
+    for word in ("rows.csv", "Fix: ", *words):
         assert word in str(caught.value)
     assert not (tmp_path / "cells").exists()
 

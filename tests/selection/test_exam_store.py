@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from take.artifacts.digests import file_digest
-from take.artifacts.records import record_path
+from take.reuse.digests import file_digest
+from take.reuse.records import record_path
 from take.selection.exam import store as store_module
 from take.selection.exam.search import SearchState
 from take.selection.exam.settings import ExamSettings

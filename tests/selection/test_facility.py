@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from take.blocks import ArrayBlocks
+from take.rows.blocks import ArrayBlocks
 from take.selection import facility as facility_module
 from take.selection.facility import SwapSearch, facility, greedy_path
 from take.selection.random import random

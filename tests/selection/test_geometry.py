@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from take.blocks import ArrayBlocks
+from take.rows.blocks import ArrayBlocks
 from take.selection.geometry import GeometrySettings, Probe, Seen, joined_features
 from tests.selection.conftest import unit_rows
 

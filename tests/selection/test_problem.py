@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.blocks import ArrayBlocks
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.errors import InputError
+from take.rows.blocks import ArrayBlocks
 from take.selection.problem import ClassProblem
 from take.selection.rows import SubsetBlocks, rows_at
 from take.selection.settings import SelectionSettings

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from take.blocks import ArrayBlocks
 from take.errors import InputError
+from take.rows.blocks import ArrayBlocks
 from take.selection.kmeans import kmeans, weighted_centres
 from take.selection.problem import ClassProblem, SelectionWarning
 from take.selection.random import random

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from take.blocks import ArrayBlocks
+from take.rows.blocks import ArrayBlocks
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from take.blocks import ArrayBlocks
+from take.rows.blocks import ArrayBlocks
 from take.transport.costs import squared_distances
 from take.transport.errors import TransportError
 from take.transport.kernel import GibbsKernel

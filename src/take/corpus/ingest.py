@@ -8,19 +8,18 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from take.corpus.budget import Budget, check_budget
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, HeldOut
 from take.corpus.validation import check_classes, check_texts, label_ids, label_names
 from take.errors import InputError
+from take.frozen import Frozen
 
 
-class IngestionSettings(BaseModel):
+class IngestionSettings(Frozen):
     """`params:ingestion`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     budget: str | int
     max_text_chars: Annotated[int, Field(ge=1)] = 100_000

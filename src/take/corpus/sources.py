@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from take.artifacts.digests import file_digest
 from take.corpus.reading import check_columns, read_table
 from take.corpus.spec import CorpusSpec, FilesSource, HubSource, PackageSource
 from take.errors import InputError
+from take.reuse.digests import file_digest
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
@@ -17,6 +15,7 @@ from pydantic import (
 )
 
 from take.errors import InputError, closest
+from take.frozen import Frozen
 
 Task = Literal["single", "pair"]
 TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
@@ -25,11 +24,7 @@ TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("t
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PackageSource(_Frozen):
+class PackageSource(Frozen):
     """A CSV file inside an installed Python package."""
 
     kind: Literal["package"]
@@ -39,7 +34,7 @@ class PackageSource(_Frozen):
     """Keep the rows whose columns hold these values."""
 
 
-class HubSource(_Frozen):
+class HubSource(Frozen):
     """A data set on the hub at a pinned revision, or `<raw_root>/<corpus>/{train,test}.parquet`."""
 
     kind: Literal["hub"]
@@ -50,7 +45,7 @@ class HubSource(_Frozen):
     evaluation: str = "test"
 
 
-class FilesSource(_Frozen):
+class FilesSource(Frozen):
     """The user's own .csv, .jsonl or .parquet files."""
 
     kind: Literal["files"]
@@ -59,7 +54,7 @@ class FilesSource(_Frozen):
     encoding: str = "utf-8"
 
 
-class Columns(_Frozen):
+class Columns(Frozen):
     """Which source column holds what."""
 
     text: str | None = None
@@ -68,7 +63,7 @@ class Columns(_Frozen):
     label: str
 
 
-class HeldOut(_Frozen):
+class HeldOut(Frozen):
     """An evaluation split held out of train, for a source that has none of its own."""
 
     fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
@@ -95,7 +90,7 @@ def _lower(value: Any) -> Any:
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
 
 
-class About(_Frozen):
+class About(Frozen):
     """Whose the corpus is and on what terms: for the dataset card, not for the computation.
 
     >>> About(licence="CC-BY-4.0", language="en").licence
@@ -121,7 +116,7 @@ class About(_Frozen):
     ] = "unknown"
 
 
-class CorpusSpec(_Frozen):
+class CorpusSpec(Frozen):
     """One entry of corpora.yml."""
 
     task: Task

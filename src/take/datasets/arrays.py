@@ -10,7 +10,7 @@ import numpy as np
 from kedro.io import AbstractDataset
 from kedro.utils import load_obj
 
-from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
+from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 
 
 class ArraysDataset(AbstractDataset[Any, Any]):

@@ -13,9 +13,9 @@ from kedro.utils import load_obj
 from kedro_datasets._typing import JSONPreview, PlotlyPreview, TablePreview
 from pydantic import BaseModel
 
-from take.artifacts.atomic import atomic_path
-from take.artifacts.records import damage, read_record, record_path, set_aside, write_record
 from take.errors import AlteredArtifactError, InputError
+from take.reuse.atomic import atomic_path
+from take.reuse.records import damage, read_record, record_path, set_aside, write_record
 
 _logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
         problem = damage(self.path)
         record = read_record(self.path)
         if problem or record is None:
-            raise AlteredArtifactError(f"{problem}. To mend: {REMAKE}")
+            raise AlteredArtifactError(f"{problem}. Fix: {REMAKE}")
         return record.content_digest
 
     @property
@@ -65,7 +65,7 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
 
     def _refuse_damage(self) -> None:
         if record_path(self.path).exists() and (problem := damage(self.path)):
-            raise AlteredArtifactError(f"{problem}. To mend: {REMAKE}")
+            raise AlteredArtifactError(f"{problem}. Fix: {REMAKE}")
 
     def save(self, data: Any) -> None:
         """Write to a temporary name, rename, and record the checksums."""

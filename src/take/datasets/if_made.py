@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from kedro.io import AbstractDataset, DatasetError
 
-from take.artifacts.digests import value_digest
 from take.datasets.artifact import Artifact
+from take.reuse.digests import value_digest
 
 
 class IfMadeDataset(AbstractDataset[None, Any]):

@@ -7,7 +7,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
-from take.generator.language_models import LanguageModel, LanguageModelSettings
+from take.generation.language_models import LanguageModel, LanguageModelSettings
 
 
 class LanguageModelDataset(AbstractDataset[None, LanguageModel]):

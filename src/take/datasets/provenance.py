@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from kedro.io import AbstractDataset, DatasetError
 
-from take.artifacts.digests import value_digest
-from take.artifacts.provenance import Provenance, provenance
-from take.artifacts.records import read_record
 from take.datasets.artifact import Artifact
+from take.reuse.digests import value_digest
+from take.reuse.provenance import Provenance, provenance
+from take.reuse.records import read_record
 
 
 class ProvenanceDataset(AbstractDataset[None, Provenance]):

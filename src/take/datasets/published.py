@@ -7,8 +7,8 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
-from take.artifacts.digests import file_digest
 from take.evaluation.published import Published, read_published
+from take.reuse.digests import file_digest
 
 
 class PublishedDataset(AbstractDataset[None, Published]):

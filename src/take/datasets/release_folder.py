@@ -7,7 +7,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset
 
-from take.audit.release import Release, write_release
+from take.audit.release.folder import Release, write_release
 
 
 class ReleaseFolderDataset(AbstractDataset[Release, Path]):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Protocol
 
-from take.artifacts.digests import code_digests, file_digest, value_digest
-from take.blocks import Float32
 from take.encoder.batching import Batch
 from take.encoder.models import BackendName, EncoderModel
 from take.encoder.quantisation import CALIBRATION
+from take.reuse.digests import code_digests, file_digest, value_digest
+from take.rows.arrays import Float32
 
 # The modules that decide a vector; the rest of what they import handles files and messages.
 _DECISIVE_CODE = ("batching", "torch_backend", "openvino_backend", "quantisation")

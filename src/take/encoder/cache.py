@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from take.artifacts.atomic import atomic_path
-from take.artifacts.records import damage, record_path, set_aside, write_record
-from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
-from take.blocks import Float32
+from take.reuse.atomic import atomic_path
+from take.reuse.records import damage, record_path, set_aside, write_record
+from take.reuse.tensors import TensorStream, map_tensors, write_tensors
+from take.rows.arrays import Float32
 
 _logger = logging.getLogger(__name__)
 

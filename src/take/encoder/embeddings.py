@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
-from take.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, Float32, RowBlocks, map_blocks
+from take.reuse.tensors import TensorStream, map_tensors, write_tensors
+from take.rows.arrays import Float32
+from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, map_blocks
 
 # |u−v| of two texts that tokenise alike is rounding noise; scaling it up would make it a feature.
 _NO_DIFFERENCE = 1e-4

@@ -11,22 +11,21 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from take.blocks import block_bounds
 from take.encoder.backends import Backend, load_backend, runtime_version
 from take.encoder.batching import Tokenizer, equal_length_batches
 from take.encoder.cache import CachedVectors, VectorCache, string_keys
 from take.encoder.embeddings import Embeddings, unique_strings
 from take.encoder.models import EncoderModel, EncoderSettings
+from take.frozen import Frozen
+from take.rows.blocks import block_bounds
 
 _logger = logging.getLogger(__name__)
 
 
-class EmbeddingSettings(BaseModel):
+class EmbeddingSettings(Frozen):
     """`params:embedding`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     segment_strings: Annotated[int, Field(ge=1)] = 4096
     """Strings encoded between two writes to the cache: what a killed run loses at most."""

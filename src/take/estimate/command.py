@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from take.artifacts.digests import plain
 from take.corpus.ingest import IngestionSettings, ingest
-from take.distillation.settings import DescriptionSettings
 from take.errors import InputError
 from take.estimate.counts import RunSettings
 from take.estimate.measure import Given, calibrated
 from take.estimate.report import Estimate
 from take.estimate.stages import PlannedNode, estimate, stage_of
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.quality.settings import QualitySettings
-from take.generator.sampling.settings import SamplingSettings
-from take.knowledge.settings import ScoringSettings
-from take.pipelines.runner import _check_request, _origin, _reason_to_run
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.quality.settings import QualitySettings
+from take.generation.sampling.settings import SamplingSettings
+from take.reuse.digests import plain
+from take.reuse.runner import _check_request, _origin, _reason_to_run
+from take.scoring.settings import ScoringSettings
+from take.selection.describe.settings import DescriptionSettings
 from take.selection.settings import SelectionSettings
 
 if TYPE_CHECKING:

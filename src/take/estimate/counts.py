@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from take.corpus.budget import Budget
 from take.corpus.table import class_sizes, text_columns
@@ -16,13 +15,13 @@ from take.encoder.cache import string_keys
 from take.encoder.embeddings import unique_strings
 from take.encoder.encode import Encoder
 from take.estimate.rates import KEEP_RATE
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.quality.settings import QualitySettings
-from take.generator.sampling.settings import SamplingSettings
-from take.knowledge.settings import ScoringSettings
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.quality.settings import QualitySettings
+from take.generation.sampling.settings import SamplingSettings
+from take.rows.arrays import Int64
+from take.scoring.settings import ScoringSettings
 from take.selection.settings import SelectionSettings
 
-Int64 = NDArray[np.int64]
 _SAMPLED_STRINGS = 4000
 _HOPE = 1.05  # as `fill_pool` has it
 

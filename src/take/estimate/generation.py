@@ -11,18 +11,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.artifacts.records import record_path
 from take.corpus.table import class_names, task_of
-from take.estimate.counts import GenerationCounts, Int64
-from take.generator.finetuning.canaries import plant
-from take.generator.finetuning.examples import TrainingRows
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.training import training_key
-from take.generator.language_models import LanguageModel
-from take.generator.sampling.rows import LengthBounds, corpus_lengths
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.sampling.writer import row_key
-from take.generator.template import Template
+from take.estimate.counts import GenerationCounts
+from take.generation.finetuning.canaries import plant
+from take.generation.finetuning.examples import TrainingRows
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.training import training_key
+from take.generation.language_models import LanguageModel
+from take.generation.sampling.rows import LengthBounds, corpus_lengths
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.writer import row_key
+from take.generation.template import Template
+from take.reuse.records import record_path
+from take.rows.arrays import Int64
 
 _PART = re.compile(r"class-(\d+)-rows-(\d+)-(\d+)\.parquet")
 

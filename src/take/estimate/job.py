@@ -14,7 +14,8 @@ from take.estimate.counts import (
     pool_shares,
     rows_by_round,
 )
-from take.estimate.rates import Curve, Float64, Rates, WritingRates
+from take.estimate.rates import Curve, Rates, WritingRates
+from take.rows.arrays import Float64
 
 _ROW_MULTIPLE = 8  # of the decoder's batches
 _CANARY_TOKENS, _ATTACKED_ROWS = 17, 192  # of the audit

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.artifacts.records import RECORD_SUFFIX
 from take.cost import resident_megabytes
 from take.encoder.encode import Encoder
 from take.estimate.calibrate import LanguageModelCalibration, measure_encoder, measure_pace
@@ -20,7 +19,8 @@ from take.estimate.generation import GenerationPlan, plan_generation
 from take.estimate.job import Job
 from take.estimate.rates import EncoderRates, Pace, Rates, TuningRates, WritingRates
 from take.estimate.report import in_words
-from take.generator.language_models import LanguageModel
+from take.generation.language_models import LanguageModel
+from take.reuse.records import RECORD_SUFFIX
 
 _ASKS = frozenset({"sample_and_screen", "measure_pool", "attack_generator"})
 """Nodes that have the language model write or read."""

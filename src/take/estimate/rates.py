@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Float64 = NDArray[np.float64]
+from take.rows.arrays import Float64
 
 KEEP_RATE = 0.9
 """Share of the generated rows that screening keeps: 0.82 to 0.96, of five corpora."""

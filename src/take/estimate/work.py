@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from take.estimate.counts import CorpusCounts, Int64, distilled_rows
+from take.estimate.counts import CorpusCounts, distilled_rows
 from take.estimate.job import (
     Job,
     attacked_tokens,
@@ -23,6 +23,7 @@ from take.estimate.job import (
     writing_seconds,
 )
 from take.estimate.rates import EXAM_SWEEPS, LENGTH_SHARE
+from take.rows.arrays import Int64
 
 _NARROW = 0.5  # of the time in float32 that the audit's bfloat16 products take
 _CANDIDATES_ENCODED = 0.95  # of the generated rows; the others are dropped at sight

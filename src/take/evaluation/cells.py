@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 
 from take.errors import TakeError
+from take.frozen import Frozen
 
 Metric = Literal["accuracy", "macro_f1", "accuracy_f1"]
 
 
-class CellResult(BaseModel):
+class CellResult(Frozen):
     """What became of a cell; `error` instead of scores where it failed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     corpus: str
     budget: str

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from take.artifacts.digests import code_digests, value_digest
-from take.baselines.errors import NotApplicableError
-from take.baselines.material import Material
 from take.cost import costing
 from take.evaluation.cells import CellResult, failure
 from take.evaluation.lesson import lesson
+from take.evaluation.methods.errors import NotApplicableError
+from take.evaluation.methods.material import Material
 from take.evaluation.progress import Progress, hushed, readable_time
 from take.evaluation.sets import Sets, described, given_sets, make_set
 from take.evaluation.settings import GridSettings, LearnerChoices, Names, check_metric
@@ -25,6 +24,7 @@ from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore, MadeSet
 from take.learners import Learner, Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
 from take.learners.settings import LinearSettings
+from take.reuse.digests import code_digests, value_digest
 
 _logger = logging.getLogger(__name__)
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from take.errors import InputError
-
-Labels = NDArray[np.int64]
-Float64 = NDArray[np.float64]
+from take.rows.arrays import Float64, Int64
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class Scores:
     accuracy_f1: float | None  # (accuracy + F1 of class 1) / 2; of two-class tasks only
 
 
-def scores(labels: Labels, predicted: Labels, n_classes: int) -> Scores:
+def scores(labels: Int64, predicted: Int64, n_classes: int) -> Scores:
     """All scores of some predictions.
 
     >>> found = scores(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), n_classes=2)
@@ -34,7 +31,7 @@ def scores(labels: Labels, predicted: Labels, n_classes: int) -> Scores:
     return Scores(accuracy(labels, predicted), macro_f1(labels, predicted, n_classes), both)
 
 
-def accuracy(labels: Labels, predicted: Labels) -> float:
+def accuracy(labels: Int64, predicted: Int64) -> float:
     """The share of rows whose label is predicted.
 
     >>> accuracy(np.array([0, 1, 1, 2]), np.array([0, 1, 0, 2]))
@@ -43,7 +40,7 @@ def accuracy(labels: Labels, predicted: Labels) -> float:
     return float((labels == predicted).mean())
 
 
-def f1_by_class(labels: Labels, predicted: Labels, n_classes: int) -> Float64:
+def f1_by_class(labels: Int64, predicted: Int64, n_classes: int) -> Float64:
     """F1_c = 2 TP_c / (2 TP_c + FP_c + FN_c); 0 for a class that is never found.
 
     A class that neither occurs nor is predicted has no F1: it comes out as nan.
@@ -58,7 +55,7 @@ def f1_by_class(labels: Labels, predicted: Labels, n_classes: int) -> Float64:
     return f1
 
 
-def macro_f1(labels: Labels, predicted: Labels, n_classes: int) -> float:
+def macro_f1(labels: Int64, predicted: Int64, n_classes: int) -> float:
     """The mean of F1_c over the classes that occur or are predicted.
 
     >>> round(macro_f1(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 0]), 2), 4)
@@ -67,7 +64,7 @@ def macro_f1(labels: Labels, predicted: Labels, n_classes: int) -> float:
     return float(np.nanmean(f1_by_class(labels, predicted, n_classes)))
 
 
-def accuracy_f1(labels: Labels, predicted: Labels) -> float:
+def accuracy_f1(labels: Int64, predicted: Int64) -> float:
     """(accuracy + F1_1) / 2, where class 1 is "paraphrase": GLUE's and DiLM's score of pairs.
 
     >>> accuracy_f1(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]))
@@ -77,7 +74,7 @@ def accuracy_f1(labels: Labels, predicted: Labels) -> float:
     return (accuracy(labels, predicted) + (0.0 if np.isnan(f1) else f1)) / 2
 
 
-def _check(labels: Labels, predicted: Labels, n_classes: int) -> None:
+def _check(labels: Int64, predicted: Int64, n_classes: int) -> None:
     if labels.shape != predicted.shape or not labels.size:
         raise InputError(
             f"there are {predicted.size} predictions for {labels.size} rows",

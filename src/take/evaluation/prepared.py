@@ -9,34 +9,32 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from take.artifacts.digests import code_digests, value_digest
-from take.baselines.copies import EvaluationCopies
-from take.baselines.material import Material, TrainingSet
 from take.corpus.budget import Budget
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
+from take.evaluation.methods.copies import EvaluationCopies
+from take.evaluation.methods.material import Material, TrainingSet
 from take.evaluation.split import SealedSplit
-from take.generator.pool import pool_rows
-from take.generator.screening.reasons import Reason
-from take.knowledge.errors import ScoringWarning
-from take.knowledge.evidence import Evidence
-from take.knowledge.influence import InfluenceMatrix
-from take.knowledge.report import StudyReport
-from take.knowledge.scorers import score_evidence
-from take.knowledge.settings import ScoringSettings
-from take.knowledge.trajectory import ProbeTrajectory
+from take.generation.pool import pool_rows
+from take.generation.screening.reasons import Reason
 from take.learners.base import Texts
+from take.reuse.digests import code_digests, value_digest
+from take.rows.arrays import Float64
+from take.scoring.errors import ScoringWarning
+from take.scoring.evidence import Evidence
+from take.scoring.influence import InfluenceMatrix
+from take.scoring.report import StudyReport
+from take.scoring.scorers import score_evidence
+from take.scoring.settings import ScoringSettings
+from take.scoring.trajectory import ProbeTrajectory
 from take.selection.geometry import Probe, Seen, joined_features
 from take.selection.problem import LabelledRows
 from take.selection.settings import SelectionSettings
 from take.selection.tables import unseen_rows
-
-Float64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ class PreparedCorpus:
                 {
                     "scoring": scoring,
                     "decay": self.study.decay,
-                    "code": code_digests("take.knowledge.scorers"),
+                    "code": code_digests("take.scoring.scorers"),
                     "reasons": self.samples["reason"].value_counts().to_dict(),
                 }
             ),

@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from take.corpus.budget import Budget
 from take.errors import InputError
+from take.frozen import Frozen
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PublishedSource(_Frozen):
+class PublishedSource(Frozen):
     """A paper."""
 
     title: str
@@ -32,7 +29,7 @@ class Printed(NamedTuple):
     spread: Percent | None
 
 
-class PublishedTable(_Frozen):
+class PublishedTable(Frozen):
     """Figures of one corpus at one budget, out of one table."""
 
     corpus: str
@@ -49,7 +46,7 @@ class PublishedTable(_Frozen):
         return str(Budget.parse(written))
 
 
-class PublishedFigure(_Frozen):
+class PublishedFigure(Frozen):
     """One figure and where it stands."""
 
     corpus: str
@@ -78,7 +75,7 @@ class PublishedFigure(_Frozen):
         return f"{self.source}{quoted}{table}"
 
 
-class Published(_Frozen):
+class Published(Frozen):
     """All of them."""
 
     sources: dict[str, PublishedSource]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+
+from take.frozen import Frozen
 
 
-class Score(BaseModel):
+class Score(Frozen):
     """What one method reached with one learner; shares of 1."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     mean: float
     standard_error: float | None
@@ -19,13 +18,11 @@ class Score(BaseModel):
     seeds: int
 
 
-class EvaluationReport(BaseModel):
+class EvaluationReport(Frozen):
     """By corpus and budget, learner and method.
 
     `scores["sst2 20/class"]["lr"]["take"].mean`
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cells: int
     failed_cells: int

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from take.artifacts.digests import code_digests, file_digest
-from take.baselines.material import Material
-from take.baselines.registry import method
-from take.baselines.settings import BaselineSettings
 from take.cost import costing
 from take.evaluation.lesson import lesson
+from take.evaluation.methods.material import Material
+from take.evaluation.methods.registry import method
+from take.evaluation.methods.settings import BaselineSettings
 from take.evaluation.store import MadeSet
 from take.learners import Taught
+from take.reuse.digests import code_digests, file_digest
 
 GIVEN = frozenset({"file", "distilled"})
 """Methods whose rows a user hands in: what is wrong with them is refused, not recorded."""

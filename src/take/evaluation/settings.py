@@ -6,19 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     field_validator,
     model_validator,
 )
 
-from take.baselines.registry import METHODS, method
-from take.baselines.settings import BaselineSettings
 from take.corpus.budget import Budget, check_budget
 from take.errors import InputError, closest
 from take.evaluation.cells import Metric
+from take.evaluation.methods.registry import METHODS, method
+from take.evaluation.methods.settings import BaselineSettings
+from take.frozen import Frozen
 from take.learners import DEFAULTS
 from take.learners.settings import LearnerSettings, LinearSettings, NetworkSettings
 
@@ -53,11 +52,7 @@ Methods = Annotated[Words, AfterValidator(_known_methods)]
 Budgets = Annotated[Names, Field(min_length=1), BeforeValidator(_written), AfterValidator(_budgets)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class LearnerChoices(_Frozen):
+class LearnerChoices(Frozen):
     """`params:learners`: the learners by name, and how many evaluation rows each is asked.
 
     >>> LearnerChoices(word_vectors="glove.6B.100d.txt").of("textcnn").words.source
@@ -106,7 +101,7 @@ class LearnerChoices(_Frozen):
         )
 
 
-class GridSettings(_Frozen):
+class GridSettings(Frozen):
     """Which methods and learners, and how often each."""
 
     methods: Methods
@@ -143,7 +138,7 @@ class EvaluationSettings(GridSettings):
     learners: Words = ("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "textcnn")
 
 
-class QuickSettings(_Frozen):
+class QuickSettings(Frozen):
     """What a quick benchmark leaves: enough to see whether anything is broken or much better."""
 
     methods: Methods = ("full", "random", "kmeans", "eda", "take")

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from take.errors import InputError
 from take.evaluation.metrics import Scores, scores
-from take.learners.base import Labels, Model, Texts
+from take.learners.base import Model, Texts
+from take.rows.arrays import Int64
+from take.rows.random import rng
 
 _SUBSET_SEED = 0  # the same rows for every cell: methods are compared on one set of questions
 
@@ -21,7 +23,7 @@ class Marks:
     """What a model got right."""
 
     scores: Scores
-    predicted: Labels  # (asked,) labels
+    predicted: Int64  # (asked,) labels
     rows: NDArray[np.int64]  # (asked,) rows of the split
 
 
@@ -38,7 +40,7 @@ class SealedSplit:
     """
 
     _texts: Texts
-    _labels: Labels
+    _labels: Int64
     n_classes: int
     _subsets: dict[int, tuple[NDArray[np.int64], Texts]] = field(default_factory=dict)
 
@@ -76,7 +78,7 @@ class SealedSplit:
             return np.arange(count), self._texts
         if count not in self._subsets:
             # One object each: what learners remember of texts, they remember by object.
-            rows = np.random.default_rng(_SUBSET_SEED).permutation(len(self))[:count]
+            rows = rng(_SUBSET_SEED, "evaluation subset").permutation(len(self))[:count]
             rows.sort()
             columns = ([column[row] for row in rows] for column in self._texts.columns)
             self._subsets[count] = rows, Texts.of(*columns)

@@ -16,11 +16,10 @@ from math import hypot, sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from take.errors import InputError
+from take.rows.arrays import Float64
 
-Float64 = NDArray[np.float64]
 Over = Literal["sets", "trainings", "nothing"]
 Verdict = Literal["better", "worse", "no difference shown"]
 

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from take.artifacts.atomic import atomic_path, write_text_atomically
-from take.artifacts.digests import value_digest
-from take.baselines.material import TrainingSet
 from take.evaluation.cells import CellResult
-from take.learners.base import Labels
+from take.evaluation.methods.material import TrainingSet
+from take.reuse.atomic import atomic_path, write_text_atomically
+from take.reuse.digests import value_digest
+from take.rows.arrays import Int64
 
 _logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class CellStore:
         """A cell that was computed before."""
         return _read(self._cell(fingerprint), _cell)
 
-    def keep_cell(self, cell: CellResult, predicted: Labels) -> None:
+    def keep_cell(self, cell: CellResult, predicted: Int64) -> None:
         """Write a cell; its predictions first, so that a cell never stands without them."""
         path = self._cell(cell.fingerprint)
         with atomic_path(path.with_suffix(".npy")) as temporary, temporary.open("wb") as stream:
@@ -53,9 +53,9 @@ class CellStore:
         checked = {**content, "checksum": value_digest(content)}
         write_text_atomically(path, json.dumps(checked, indent=1, ensure_ascii=False))
 
-    def predictions(self, fingerprint: str) -> Labels:
+    def predictions(self, fingerprint: str) -> Int64:
         """What the learner of a stored cell answered to each row that it was asked."""
-        found: Labels = np.load(self._cell(fingerprint).with_suffix(".npy")).astype(np.int64)
+        found: Int64 = np.load(self._cell(fingerprint).with_suffix(".npy")).astype(np.int64)
         return found
 
     def training_set(self, fingerprint: str) -> MadeSet | None:

@@ -14,12 +14,10 @@ from typing import Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from take.errors import InputError
+from take.rows.arrays import Float64, Int64
 
-Float64 = NDArray[np.float64]
-Labels = NDArray[np.int64]
 Part = TypeVar("Part")
 
 
@@ -67,11 +65,11 @@ class Taught:
     (0, 2)
     >>> Taught(Texts.of(["good", " "]), np.array([1, 0]), n_classes=2)
     Traceback (most recent call last):
-    take.errors.InputError: taught rows, row 1: blank text. To mend: fill it or drop the row.
+    take.errors.InputError: taught rows, row 1: blank text. Fix: fill it or drop the row.
     """
 
     texts: Texts
-    labels: Labels  # (n,) ids 0 … C−1
+    labels: Int64  # (n,) ids 0 … C−1
     n_classes: int
     weights: Float64 | None = None  # (n,) > 0: how much a row counts; None: all the same
 
@@ -136,9 +134,9 @@ class Model(ABC):
     def logits(self, texts: Texts) -> Float64:
         """(n, C); −∞ where a model cannot name a class because it never saw one of its rows."""
 
-    def predict(self, texts: Texts) -> Labels:
+    def predict(self, texts: Texts) -> Int64:
         """The likeliest class of each row."""
-        predicted: Labels = self.logits(texts).argmax(axis=1).astype(np.int64)
+        predicted: Int64 = self.logits(texts).argmax(axis=1).astype(np.int64)
         return predicted
 
 

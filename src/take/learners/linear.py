@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from take.errors import InputError
-from take.learners.base import Float64, Model, Taught, Texts, check_asked
+from take.learners.base import Model, Taught, Texts, check_asked
 from take.learners.lexical import Vocabulary, WordCounts, sparse_pairs
 from take.learners.sentence_vectors import SentenceVectors
 from take.learners.settings import LinearSettings
+from take.rows.arrays import Float64
 
 _ITERATIONS = 2000  # far more than any corpus here has needed
 

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from take.learners.base import Float64, Model, Taught, Texts, check_asked
+from take.learners.base import Model, Taught, Texts, check_asked
 from take.learners.settings import NetworkSettings
-from take.learners.updates import Indices, run_updates, seeded
-from take.learners.word_vectors import PADDING, Ids, WordVectors
+from take.learners.updates import run_updates, seeded
+from take.learners.word_vectors import PADDING, WordVectors
+from take.rows.arrays import Float64, Int32, Int64
 
 _ASKED_WORDS = 16384  # of a batch of texts asked, padding included: bounds memory
 
@@ -62,7 +63,7 @@ class NetworkLearner:
         with seeded(seed):
             module = build_network(self.settings, self.words, rows.n_classes, pairs=pairs)
 
-            def backward(batch: Indices) -> float:
+            def backward(batch: Int64) -> float:
                 logits = module(*(padded([column[row] for row in batch]) for column in columns))
                 losses = torch.nn.functional.cross_entropy(logits, labels[batch], reduction="none")
                 loss: Any = (weights[batch] * losses).mean()
@@ -98,7 +99,7 @@ class NetworkModel(Model):
         return logits
 
 
-def _alike_in_length(columns: Sequence[Sequence[Ids]]) -> Iterator[Indices]:
+def _alike_in_length(columns: Sequence[Sequence[Int32]]) -> Iterator[Int64]:
     lengths = np.array([[len(ids) for ids in column] for column in columns]).max(axis=0)
     order = np.argsort(lengths, kind="stable")
     start = 0
@@ -110,7 +111,7 @@ def _alike_in_length(columns: Sequence[Sequence[Ids]]) -> Iterator[Indices]:
         start = stop
 
 
-def padded(texts: Sequence[Ids]) -> NDArray[np.int64]:
+def padded(texts: Sequence[Int32]) -> NDArray[np.int64]:
     """Ids of some texts as one matrix.
 
     >>> padded([np.array([4, 5]), np.array([6])]).tolist()

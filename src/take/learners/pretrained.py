@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from take.artifacts.digests import file_digest
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.errors import InputError
-from take.generator.language_models import LanguageModel, LanguageModelSettings
+from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.learners.base import Remembered, Texts
 from take.learners.settings import TransformerSettings
 from take.model_files import hub_folder, hush_transformers
+from take.reuse.digests import file_digest
 
 # No *.bin, no *.py: weights are safetensors, and a model's own code is never run.
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from take.blocks import Float32
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.learners.base import Remembered, Texts
+from take.rows.arrays import Float32
 
 
 class SentenceVectors:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from take.frozen import Frozen
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class UpdateSettings(_Frozen):
+class UpdateSettings(Frozen):
     """How the weights of a network are changed: AdamW, a linear rise, then a cosine to 0.
 
     The number of updates does not depend on the number of rows, so that methods are compared at
@@ -30,7 +28,7 @@ class UpdateSettings(_Frozen):
     clip_norm: Positive = 1.0
 
 
-class LinearSettings(_Frozen):
+class LinearSettings(Frozen):
     """Logistic regression: `lr` for single texts, `siamese_lr` for pairs."""
 
     kind: Literal["lr", "siamese_lr"] = "lr"
@@ -41,7 +39,7 @@ class LinearSettings(_Frozen):
     """C of ‖W‖²/2 + C Σ loss."""
 
 
-class WordVectorSettings(_Frozen):
+class WordVectorSettings(Frozen):
     """Where pretrained word vectors come from."""
 
     source: str = "tokens"
@@ -51,7 +49,7 @@ class WordVectorSettings(_Frozen):
     """Of each text, from its beginning."""
 
 
-class NetworkSettings(_Frozen):
+class NetworkSettings(Frozen):
     """A small network on frozen word vectors: `textcnn` or `textrnn`."""
 
     kind: Literal["textcnn", "textrnn"] = "textcnn"
@@ -66,7 +64,7 @@ class NetworkSettings(_Frozen):
     training: UpdateSettings = UpdateSettings(learning_rate=1e-3)
 
 
-class TransformerSettings(_Frozen):
+class TransformerSettings(Frozen):
     """A pretrained transformer, all of its weights fine-tuned; DiLM's protocol by default."""
 
     kind: Literal["transformer"] = "transformer"

@@ -18,11 +18,12 @@ import numpy as np
 
 from take.encoder.batching import equal_length_batches
 from take.errors import InputError
-from take.learners.base import Float64, Model, Taught, Texts, check_asked
+from take.learners.base import Model, Taught, Texts, check_asked
 from take.learners.narrow import Narrowed
 from take.learners.pretrained import Pretrained, Tokens
 from take.learners.settings import TransformerSettings
-from take.learners.updates import Indices, run_updates, seeded
+from take.learners.updates import run_updates, seeded
+from take.rows.arrays import Float64, Int64
 
 _ASKED_TOKENS = 2048  # of a batch of rows asked
 PADDING = 0  # any id will do: what it reads is masked
@@ -65,7 +66,7 @@ class TransformerLearner:
             module = build_classifier(self.settings, self.pretrained, rows.n_classes)
             narrowed = Narrowed(module.transformer, {PADDING, *chain.from_iterable(tokens.ids)})
 
-            def backward(batch: Indices) -> float:
+            def backward(batch: Int64) -> float:
                 total = 0.0
                 # Rows of like length go together; their gradients add up to the batch's.
                 for group in cheap_groups([lengths[row] for row in batch], _PASS_COST):
@@ -130,7 +131,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             nn.init.normal_(self.head.weight, std=_HEAD_SPREAD)
             nn.init.zeros_(self.head.bias)
 
-        def forward(self, tokens: Tokens, rows: Indices) -> torch.Tensor:
+        def forward(self, tokens: Tokens, rows: Int64) -> torch.Tensor:
             ids = [tokens.ids[row] for row in rows]
             lengths = torch.tensor([len(row) for row in ids])
             inside = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
@@ -153,7 +154,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
     return Classifier()
 
 
-def cheap_groups(lengths: Sequence[int], pass_cost: int) -> list[Indices]:
+def cheap_groups(lengths: Sequence[int], pass_cost: int) -> list[Int64]:
     """Rows in groups of like length, so that padding and passes cost the least together.
 
         min over cuts of the rows, shortest first:  Σ_groups  rows · longest + pass_cost

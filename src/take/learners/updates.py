@@ -11,16 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from take.errors import InputError
 from take.learners.settings import UpdateSettings
+from take.rows.arrays import Int64
+from take.rows.random import rng
 
-Indices = NDArray[np.int64]
 
-
-def row_batches(n_rows: int, batch_rows: int, updates: int, seed: int) -> Iterator[Indices]:
+def row_batches(n_rows: int, batch_rows: int, updates: int, seed: int) -> Iterator[Int64]:
     """The rows of each update: `updates` batches of min(batch_rows, n_rows) rows.
 
     >>> [len(rows) for rows in row_batches(5, 2, updates=3, seed=0)]
@@ -28,7 +25,7 @@ def row_batches(n_rows: int, batch_rows: int, updates: int, seed: int) -> Iterat
     >>> sorted(next(row_batches(3, 64, updates=1, seed=0)).tolist())
     [0, 1, 2]
     """
-    random = np.random.default_rng(seed)
+    random = rng(seed, "learner batches")
     size = min(batch_rows, n_rows)
     made = 0
     while made < updates:
@@ -66,7 +63,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 def run_updates(
     module: Any,
-    backward: Callable[[Indices], float],
+    backward: Callable[[Int64], float],
     n_rows: int,
     settings: UpdateSettings,
     seed: int,

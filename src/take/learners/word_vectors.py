@@ -15,16 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.artifacts.atomic import atomic_path
-from take.artifacts.digests import file_digest
-from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
-from take.blocks import Float32
 from take.errors import InputError
 from take.learners.base import Remembered, Texts
 from take.learners.settings import WordVectorSettings
 from take.model_files import package_folder
+from take.reuse.atomic import atomic_path
+from take.reuse.digests import file_digest
+from take.reuse.tensors import TensorStream, map_tensors, write_tensors
+from take.rows.arrays import Float32, Int32
 
 PADDING, UNKNOWN = 0, 1  # both have the vector 0: nothing is known of them
 _SPECIAL = 2
@@ -36,7 +35,6 @@ _WORD = re.compile(r"[^\W\d_]+(?=n't)|n't|'[^\W\d_]+|\w+|[^\w\s]")
 _TOKENS_PACKAGE, _TOKENS_REQUIREMENT = "wordllama", "wordllama==0.4.0.post1"
 _TOKENS_TITLE = "token vectors of wordllama (l2_supercat_256)"
 
-Ids = NDArray[np.int32]
 Spell = Callable[[Sequence[str]], Iterable[Sequence[int]]]
 
 
@@ -49,13 +47,13 @@ class WordVectors:
     matrix: Float32  # (V + 2, d); row 0 is padding, row 1 stands for what has no vector
     spell: Spell  # texts → ids
     max_words: int = 256
-    ids: Remembered[list[list[Ids]]] = field(init=False)
+    ids: Remembered[list[list[Int32]]] = field(init=False)
     """Ids of each text of each column, at least one, cut after `max_words`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", Remembered(self._ids))
 
-    def _ids(self, texts: Texts) -> list[list[Ids]]:
+    def _ids(self, texts: Texts) -> list[list[Int32]]:
         return [
             [
                 np.array(list(ids)[: self.max_words] or [UNKNOWN], dtype=np.int32)

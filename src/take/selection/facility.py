@@ -15,9 +15,8 @@ from math import ceil
 
 import numpy as np
 
-from take.blocks import Float32
-from take.selection.problem import ClassProblem, Float64, Selected
-from take.selection.rows import Indices
+from take.rows.arrays import Float32, Float64, Int64
+from take.selection.problem import ClassProblem, Selected
 from take.selection.settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_norms
@@ -32,7 +31,7 @@ LEAST_GAIN = 1e-6  # fall of the cost that counts as one: squared distances are 
 class GreedyPath:
     """Candidates in the order greedy takes them; the first K are its answer for every K."""
 
-    rows: Indices  # (K,)
+    rows: Int64  # (K,)
     costs: Float64  # (K,) cost of the first 1, 2, … rows: the budget curve
     computed_gains: int  # how often a candidate was looked at over all rows after the second step
 
@@ -60,7 +59,7 @@ def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> S
 
 
 def greedy_path(
-    columns: CostColumns, weights: Float64, budget: int, begin: Indices | None = None
+    columns: CostColumns, weights: Float64, budget: int, begin: Int64 | None = None
 ) -> GreedyPath:
     """Argmax of the gain Σ_n w_n max(D_n − C_nc, 0), again and again, D_n = min_{c∈S} C_nc.
 
@@ -68,7 +67,7 @@ def greedy_path(
     The second take one pass over C; from there on it is lazy. The rows of `begin` come first, in
     greedy order among themselves; where they are more than the budget, the last are left out.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
     >>> columns = CostColumns(ArrayBlocks(points), points, memory_bytes=2**20)
     >>> path = greedy_path(columns, np.array([0.3, 0.4, 0.3]), budget=3)
@@ -134,7 +133,7 @@ class _LazyGains:
         self._keep_leaders()
         return best
 
-    def _saved(self, candidates: Indices) -> Float64:
+    def _saved(self, candidates: Int64) -> Float64:
         """Σ_n w_n max(D_n − C_nc, 0) of some candidates (ascending)."""
         gains = np.zeros(len(candidates))
         for part, block in self._columns.row_blocks(self._everything, candidates):
@@ -142,7 +141,7 @@ class _LazyGains:
             gains += self._w32[part] @ np.maximum(block, 0, out=block)
         return gains
 
-    def _subtract_lost(self, rows: Indices, after: Float32) -> None:
+    def _subtract_lost(self, rows: Int64, after: Float32) -> None:
         """Where D_n falls from b to a, a gain loses w_n min(max(b − C_nc, 0), b − a)."""
         leaders = np.flatnonzero(self._leading)
         before, w32 = self.nearest[rows], self._w32[rows]
@@ -186,7 +185,7 @@ class SwapSearch:
     against the set as it is by then, each from its own column; a pass that finds none ends it.
     """
 
-    def __init__(self, columns: CostColumns, weights: Float64, rows: Indices) -> None:
+    def __init__(self, columns: CostColumns, weights: Float64, rows: Int64) -> None:
         self._columns, self._weights = columns, weights
         self._w32 = weights.astype(np.float32)
         self.rows = rows.copy()
@@ -217,7 +216,7 @@ class SwapSearch:
                     column = self._columns.column(int(candidate), batch)
                     self._try(int(candidate), column)
 
-    def in_greedy_order(self) -> Indices:
+    def in_greedy_order(self) -> Int64:
         """The chosen, each next one the one that lowers the cost most: good prefixes."""
         own = self._columns.restricted(self.rows)
         return self.rows[greedy_path(own, self._weights, len(self.rows)).rows]
@@ -263,7 +262,7 @@ class SwapSearch:
         self._rank(np.flatnonzero(touched))
         self.cost = float(self._weights @ self._d1)
 
-    def _rank(self, index: Indices) -> None:
+    def _rank(self, index: Int64) -> None:
         """Nearest and second-nearest of S for these corpus rows, from scratch."""
         if len(self.rows) == 1:
             costs = self._columns.column(int(self.rows[0]))

@@ -16,16 +16,16 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from take.blocks import Float32, RowBlocks, map_blocks
+from take.frozen import Frozen
+from take.rows.arrays import Float32
+from take.rows.blocks import RowBlocks, map_blocks
 from take.selection.rows import JoinedBlocks
 
 
-class GeometrySettings(BaseModel):
+class GeometrySettings(Frozen):
     """What is joined to φ, and how much it counts; 0 leaves it out."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     margin: float = Field(default=0.0, ge=0, le=100, description="s of the probe's logits")
     lexical: float = Field(default=0.0, ge=0, le=100, description="s of TF-IDF")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from take.blocks import Float32, RowBlocks, block_bounds
-from take.selection.problem import ClassProblem, Float64, Selected
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import RowBlocks, block_bounds
+from take.selection.problem import ClassProblem, Selected
 from take.selection.settings import SelectionSettings
 from take.transport.costs import squared_distances
 from take.transport.exact import draw_by_weight, read_rows

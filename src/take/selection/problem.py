@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, RowBlocks
 from take.errors import InputError
-from take.selection.rows import Indices, rows_at
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import RowBlocks
+from take.selection.rows import rows_at
 
 if TYPE_CHECKING:
     from take.selection.settings import SelectionSettings
 
-Float64 = NDArray[np.float64]
 Scope = Literal["class", "global"]
 WEIGHT_TOLERANCE = 1e-6
 
@@ -35,7 +34,7 @@ class SelectionWarning(UserWarning):
 class ClassProblem:
     """One class, or everything for global selection.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> rows = np.eye(3, dtype=np.float32)
     >>> ClassProblem(ArrayBlocks(rows), np.full(3, 1 / 3), rows, budget=4)
     Traceback (most recent call last):
@@ -46,7 +45,7 @@ class ClassProblem:
     weights: Float64  # (N_c,) ≥ 0, sum 1: κ weights renormalised within the class
     pool: Float32  # (M_c, d) features of candidates, in memory
     budget: int  # K_c ≤ M_c
-    previous: Indices | None = None  # at most K_c candidates to begin from
+    previous: Int64 | None = None  # at most K_c candidates to begin from
 
     def __post_init__(self) -> None:
         (n_rows, n_features), pool = self.corpus.shape, self.pool.shape
@@ -84,7 +83,7 @@ class LabelledRows:
     features: RowBlocks  # what transport measures distances in: φ, or φ joined with more
     phi: RowBlocks  # unit-norm φ
     texts: list[list[str]]  # one column, or two for pairs
-    labels: Indices
+    labels: Int64
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -94,7 +93,7 @@ class Part(NamedTuple):
     """One class of a problem, or all of it, and where its candidates stand in the pool."""
 
     problem: ClassProblem
-    pool_rows: Indices
+    pool_rows: Int64
     mass: float  # the share of the corpus's weight
 
 
@@ -106,9 +105,9 @@ class SelectionProblem:
     weights: Float64  # (N,) ≥ 0, sum 1
     pool: LabelledRows
     budgets: tuple[int, ...]  # by class; a class may have none
-    unseen: Indices  # corpus rows that no candidate was learnt from: what an exam may ask
+    unseen: Int64  # corpus rows that no candidate was learnt from: what an exam may ask
     scope: Scope = "class"
-    previous: Indices | None = None  # pool rows chosen before: kept where they still stand
+    previous: Int64 | None = None  # pool rows chosen before: kept where they still stand
 
     @cached_property
     def pool_features(self) -> Float32:
@@ -120,7 +119,7 @@ class SelectionProblem:
 
         Global: one problem of everything, in which classes compete for the budget.
 
-        >>> from take.blocks import ArrayBlocks
+        >>> from take.rows.blocks import ArrayBlocks
         >>> rows = ArrayBlocks(np.eye(4, dtype=np.float32))
         >>> table = LabelledRows(rows, rows, [["a", "b", "c", "d"]], np.array([0, 0, 1, 1]))
         >>> weights = np.array([0.125, 0.375, 0.25, 0.25])
@@ -144,7 +143,7 @@ class SelectionProblem:
             if budget
         ]
 
-    def _part(self, name: str, members: Indices, candidates: Indices, budget: int) -> Part:
+    def _part(self, name: str, members: Int64, candidates: Int64, budget: int) -> Part:
         mass = float(self.weights[members].sum())
         if not mass > 0 or len(candidates) < budget:
             raise InputError(
@@ -166,19 +165,19 @@ class SelectionProblem:
 class Selected:
     """What was chosen for one class."""
 
-    rows: Indices  # K_c candidates within the class, in order of choice (nested where it is nested)
+    rows: Int64  # K_c candidates within the class, in order of choice (nested where it is nested)
     diagnostics: dict[str, float]
-    path: Indices | None = None  # a nested choice on the way: its first k are one for every k ≤ K_c
+    path: Int64 | None = None  # a nested choice on the way: its first k are one for every k ≤ K_c
 
 
 @dataclass(frozen=True)
 class Selection:
     """What a selector chose."""
 
-    rows: Indices  # (K,) rows of the pool, class by class, in order of choice
+    rows: Int64  # (K,) rows of the pool, class by class, in order of choice
     diagnostics: dict[str, float]
     steps: tuple[dict[str, float], ...] = ()  # how a search went, where there is one
-    paths: tuple[Indices, ...] = ()  # nested choices of pool rows, class by class, where there are
+    paths: tuple[Int64, ...] = ()  # nested choices of pool rows, class by class, where there are
 
 
 class Selector(Protocol):

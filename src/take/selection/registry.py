@@ -28,7 +28,7 @@ def selector(name: str) -> Selector:
 
     >>> selector("facilty")
     Traceback (most recent call last):
-    take.errors.InputError: ...no selector is called 'facilty'. To mend: did you mean 'facility'?
+    take.errors.InputError: ...no selector is called 'facilty'. Fix: did you mean 'facility'?
     """
     if name not in SELECTORS:
         raise InputError(

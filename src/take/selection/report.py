@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from take.frozen import Frozen
 
 
-class SearchStep(BaseModel):
+class SearchStep(Frozen):
     """One sweep of `exam` over all positions; the first line is the start."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     sweep: int = Field(description="Number of the sweep; 0 is the start.")
     swaps: int = Field(description="Rows exchanged in it.")
@@ -26,10 +26,8 @@ class SearchStep(BaseModel):
     )
 
 
-class SelectionReport(BaseModel):
+class SelectionReport(Frozen):
     """How the rows were chosen."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     selector: str = Field(description="The selector that chose.")
     scope: str = Field(description="`class`: each class has its budget; `global`: they compete.")

@@ -5,19 +5,17 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, RowBlocks
 from take.encoder.embeddings import Embeddings
 from take.errors import InputError
+from take.rows.arrays import Float32, Int64
+from take.rows.blocks import RowBlocks
 
-Indices = NDArray[np.int64]
 
-
-def rows_at(rows: RowBlocks, index: Indices) -> RowBlocks:
+def rows_at(rows: RowBlocks, index: Int64) -> RowBlocks:
     """Some rows, by number and in any order, as a `RowBlocks` of their own.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
     >>> rows_at(rows, np.array([4, 0, 3])).read(1, 3).tolist()
     [[0.0], [3.0]]
@@ -39,7 +37,7 @@ def rows_at(rows: RowBlocks, index: Indices) -> RowBlocks:
 class SubsetBlocks:
     """Some rows of a `RowBlocks`, read through it: neighbours in one go, gaps left out.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
     >>> SubsetBlocks(rows, np.array([0, 3, 4])).read(1, 3).tolist()
     [[3.0], [4.0]]
@@ -48,7 +46,7 @@ class SubsetBlocks:
     # To read a gap of a few unwanted rows costs less than another call.
     _BRIDGED_ROWS = 8
 
-    def __init__(self, rows: RowBlocks, index: Indices) -> None:
+    def __init__(self, rows: RowBlocks, index: Int64) -> None:
         self._rows = rows
         self._index = index
 
@@ -75,7 +73,7 @@ class SubsetBlocks:
 class JoinedBlocks:
     """Rows of a `RowBlocks` with further columns to their right.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> rows = ArrayBlocks(np.eye(2, dtype=np.float32))
     >>> JoinedBlocks(rows, np.full((2, 1), 5, dtype=np.float32)).read(1, 2).tolist()
     [[0.0, 1.0, 5.0]]

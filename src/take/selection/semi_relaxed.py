@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from take.selection.problem import ClassProblem, Float64, Selected
-from take.selection.rows import Indices
+from take.rows.arrays import Float64, Int64
+from take.selection.problem import ClassProblem, Selected
 from take.selection.settings import SelectionSettings
 from take.transport.sinkhorn import semi_relaxed_mass
 
@@ -23,7 +23,7 @@ def semi_relaxed(problem: ClassProblem, settings: SelectionSettings, seed: int) 
     return Selected(rows, diagnostics)
 
 
-def heaviest(mass: Float64, count: int) -> Indices:
+def heaviest(mass: Float64, count: int) -> Int64:
     """The largest, largest first; of equals, the first.
 
     >>> heaviest(np.array([1.0, 3.0, 2.0, 3.0]), 3).tolist()

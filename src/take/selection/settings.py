@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from take.frozen import Frozen
+from take.rows.arrays import Int64
 from take.selection.exam.settings import ExamSettings
 from take.selection.geometry import GeometrySettings
 from take.selection.problem import Scope
-from take.selection.rows import Indices
 
 
-class SelectionSettings(BaseModel):
+class SelectionSettings(Frozen):
     """Parameters of the selectors (METHOD §3).
 
     >>> SelectionSettings(epsilon=0.1).epsilon
     0.1
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     selector: str = Field(default="exam", description="name of a selector in the registry")
     scope: Scope = Field(
@@ -69,7 +68,7 @@ class SelectionSettings(BaseModel):
         """The cap in bytes."""
         return self.memory_megabytes * 2**20
 
-    def exchangeable(self, rows: Indices, previous: Indices) -> int:
+    def exchangeable(self, rows: Int64, previous: Int64) -> int:
         """How many rows may still be exchanged when a corpus is distilled again.
 
         Those of `rows` that were not chosen before count as exchanged already.

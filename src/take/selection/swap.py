@@ -19,10 +19,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from take.blocks import ArrayBlocks, Float32
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import ArrayBlocks
 from take.selection.facility import greedy_path
-from take.selection.problem import ClassProblem, Float64, Selected
-from take.selection.rows import Indices
+from take.selection.problem import ClassProblem, Selected
 from take.selection.settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
@@ -62,7 +62,7 @@ class EntropicSwaps:
     """A chosen set, its plan, and exchanges that lower the plan's value."""
 
     plan: EntropicPlan
-    chosen: Indices
+    chosen: Int64
 
     def __init__(
         self, rows: Float32, weights: Float64, pool: Float32, settings: SelectionSettings
@@ -75,7 +75,7 @@ class EntropicSwaps:
         self.swaps = self.solves = 0
         self.proven = False
 
-    def start(self, chosen: Indices) -> None:
+    def start(self, chosen: Int64) -> None:
         """Begin from this set."""
         self.chosen = chosen.copy()
         self.plan = self._solved(chosen, None)
@@ -141,14 +141,14 @@ class EntropicSwaps:
         potentials[self.chosen] = self.plan.g
         return potentials
 
-    def _solved_or_none(self, chosen: Indices, theta: Float64) -> EntropicPlan | None:
+    def _solved_or_none(self, chosen: Int64, theta: Float64) -> EntropicPlan | None:
         """The plan of a trial; one that does not converge is no gain, and no reason to stop."""
         try:
             return self._solved(chosen, theta)
         except TransportError:
             return None
 
-    def _solved(self, chosen: Indices, theta: Float64 | None) -> EntropicPlan:
+    def _solved(self, chosen: Int64, theta: Float64 | None) -> EntropicPlan:
         self.solves += 1
         return entropic_plan(
             ArrayBlocks(self._rows),

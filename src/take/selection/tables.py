@@ -10,12 +10,12 @@ import pandas as pd
 from take.corpus.ingest import text_keys
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import task_of
-from take.selection.rows import Indices
+from take.rows.arrays import Int64
 
 _logger = logging.getLogger(__name__)
 
 
-def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Indices:
+def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Int64:
     """Rows whose texts the language model was not trained on, under any label.
 
     Nor those by which its training was ended, unless fewer than wanted would be left.
@@ -30,7 +30,7 @@ def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int)
     return unseen
 
 
-def path_table(paths: tuple[Indices, ...], pool: pd.DataFrame) -> pd.DataFrame:
+def path_table(paths: tuple[Int64, ...], pool: pd.DataFrame) -> pd.DataFrame:
     """Nested choices by part, rank and id; empty where there are none."""
     part = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
     rows = np.concatenate([np.empty(0, dtype=np.int64), *paths])
@@ -38,7 +38,7 @@ def path_table(paths: tuple[Indices, ...], pool: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"part": part, "rank": rank, "id": pool["id"].to_numpy()[rows]})
 
 
-def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Indices]:
+def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Int64]:
     """The places in the pool of what `path_table` wrote."""
     places = pd.Index(pool["id"]).get_indexer(table["id"])
     return [places[rows] for rows in table.groupby("part").indices.values()]
@@ -46,7 +46,7 @@ def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Indices]:
 
 def without_copies(
     pool: pd.DataFrame, corpus: pd.DataFrame, evaluation_split: pd.DataFrame
-) -> Indices:
+) -> Int64:
     """The places of candidates whose texts stand in neither split, word for word."""
     columns = TEXT_COLUMNS[task_of(corpus)]
     known = {key for rows in (corpus, evaluation_split) for key in text_keys(rows, columns)}
@@ -56,7 +56,7 @@ def without_copies(
     return np.flatnonzero(~copies)
 
 
-def places_of(previous: pd.DataFrame, pool: pd.DataFrame) -> Indices:
+def places_of(previous: pd.DataFrame, pool: pd.DataFrame) -> Int64:
     """The places in the pool of rows that were distilled before."""
     columns = ["id", "label", *TEXT_COLUMNS[task_of(pool)]]
     places = pool[columns].assign(place=np.arange(len(pool)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float64 = NDArray[np.float64]
+from take.rows.arrays import Float64
+
 RIDGE = 1e-10  # of the normal equations, in units of their mean diagonal
 GROWTH_ALLOWED = 2.0  # of the residual over its best, before the history is thrown away
 

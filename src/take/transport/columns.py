@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import ArrayBlocks, Float32, RowBlocks, block_bounds
+from take.rows.arrays import Float32, Int64
+from take.rows.blocks import ArrayBlocks, RowBlocks, block_bounds
 from take.transport.costs import squared_norms
 
-Float64 = NDArray[np.float64]
-Indices = NDArray[np.int64]
 MAX_BUFFER_BYTES = 64 * 2**20
 COLUMN_BLOCK_ROWS = 4096
 
@@ -59,7 +57,7 @@ class CostColumns:
         self._clock = 0
 
     def row_blocks(
-        self, rows: Indices, candidates: Indices | None = None
+        self, rows: Int64, candidates: Int64 | None = None
     ) -> Iterator[tuple[slice, Float32]]:
         """C of these rows (ascending) and all candidates, or some (ascending), by parts of rows.
 
@@ -81,7 +79,7 @@ class CostColumns:
             block += norms
             yield slice(start, stop), np.maximum(block, 0, out=block)
 
-    def column(self, candidate: int, likely: Indices | None = None) -> Float32:
+    def column(self, candidate: int, likely: Int64 | None = None) -> Float32:
         """C_·c of one candidate, (N,). If it must be computed, so are those likely to follow."""
         if self._slot_of[candidate] < 0:
             wanted = np.array([candidate])
@@ -93,12 +91,12 @@ class CostColumns:
         column: Float32 = self._kept[self._touch(candidate)]
         return column
 
-    def restricted(self, candidates: Indices) -> CostColumns:
+    def restricted(self, candidates: Int64) -> CostColumns:
         """The same corpus with only some of the candidates."""
         memory_bytes = 4 * self.n_rows * min(64, len(candidates))
         return CostColumns(self.corpus, self.pool[candidates], memory_bytes, self.block_rows)
 
-    def features(self, rows: Indices) -> Float32:
+    def features(self, rows: Int64) -> Float32:
         """φ of these corpus rows (ascending)."""
         first, last = int(rows[0]), int(rows[-1])
         if last - first + 1 == len(rows):
@@ -113,7 +111,7 @@ class CostColumns:
                 found[low:high] = self.corpus.read(start, stop)[rows[low:high] - start]
         return found
 
-    def _compute(self, candidates: Indices) -> None:
+    def _compute(self, candidates: Int64) -> None:
         slots = np.array([self._touch(int(candidate)) for candidate in candidates])
         doubled, norms = self._doubled[candidates], self.pool_norms[candidates, None]
         for start, stop in block_bounds(self.n_rows, COLUMN_BLOCK_ROWS):

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32
-
-Float64 = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from take.rows.arrays import Float32
 
 
 def squared_norms(rows: Float32) -> Float32:

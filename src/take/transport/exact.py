@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, RowBlocks, block_bounds
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.random import rng
 from take.transport.errors import TransportError
 
-Float64 = NDArray[np.float64]
-Indices = NDArray[np.int64]
 SAMPLE_ROWS = 2000
 _MAX_PIVOTS = 10_000_000
 
@@ -45,7 +44,7 @@ def wasserstein(
     if log["warning"] is not None:
         raise TransportError(
             f"exact transport of {len(x)} × {len(y)} rows failed: {log['warning']}. "
-            "To mend: lower the number of sampled rows."
+            "Fix: lower the number of sampled rows."
         )
     return float(float(value) ** (1 / power))
 
@@ -58,20 +57,18 @@ def reweighting_distance(
     Both measures live on the same rows, so the same rows are drawn for both, uniformly.
     """
     n_rows = corpus.shape[0]
-    rng = np.random.default_rng([seed, 11])
+    random = rng(seed, "exact distance sample")
     chosen = np.arange(n_rows)
     if n_rows > rows:
-        chosen = np.sort(rng.choice(n_rows, size=rows, replace=False))
+        chosen = np.sort(random.choice(n_rows, size=rows, replace=False))
     features, part = read_rows(corpus, chosen), weights[chosen]
     if not part.sum() > 0:
-        raise TransportError(
-            f"the {len(chosen)} rows drawn have no weight. To mend: draw more rows."
-        )
+        raise TransportError(f"the {len(chosen)} rows drawn have no weight. Fix: draw more rows.")
     value = wasserstein(features, np.full(len(chosen), 1.0), features, part, power)
     return ExactDistance(value, power, len(chosen), n_rows)
 
 
-def draw_by_weight(weights: Float64, rows: int, seed: int) -> tuple[Indices, Float64]:
+def draw_by_weight(weights: Float64, rows: int, seed: int) -> tuple[Int64, Float64]:
     """`rows` rows in proportion to their weights, and the weight of each in the sample.
 
     Systematic: one uniform draw, then equal steps through the cumulated weights. A row is drawn
@@ -86,7 +83,7 @@ def draw_by_weight(weights: Float64, rows: int, seed: int) -> tuple[Indices, Flo
     """
     if len(weights) <= rows:
         return np.arange(len(weights)), weights
-    first = np.random.default_rng([seed, 7]).random()
+    first = rng(seed, "systematic sample").random()
     cumulated = np.cumsum(weights)
     marks = (first + np.arange(rows)) / rows * cumulated[-1]
     drawn = np.searchsorted(cumulated, marks, side="right").clip(0, len(weights) - 1)
@@ -94,7 +91,7 @@ def draw_by_weight(weights: Float64, rows: int, seed: int) -> tuple[Indices, Flo
     return chosen, counts / rows
 
 
-def read_rows(corpus: RowBlocks, chosen: Indices) -> Float32:
+def read_rows(corpus: RowBlocks, chosen: Int64) -> Float32:
     """Those rows (ascending), read by blocks."""
     found = np.empty((len(chosen), corpus.shape[1]), dtype=np.float32)
     for start, stop in block_bounds(corpus.shape[0]):
@@ -113,6 +110,6 @@ def _pot() -> Any:
     except ImportError as error:
         raise TransportError(
             "exact transport needs the package POT, which is not installed. "
-            "To mend: pip install POT, or leave the exact distances out."
+            "Fix: pip install POT, or leave the exact distances out."
         ) from error
     return ot

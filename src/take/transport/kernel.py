@@ -23,13 +23,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, RowBlocks, block_bounds
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import RowBlocks, block_bounds
 from take.transport.costs import squared_norms
 from take.transport.errors import TransportError
 
-Float64 = NDArray[np.float64]
 Prior = Callable[[int, int], Float32]
 """`prior(start, stop)`: rows of a = dα / d(μ⊗ν), the density of the prior coupling, ≥ 0."""
 
@@ -50,7 +49,7 @@ class Marginals(NamedTuple):
 class GibbsKernel:
     """e^{−C/ε} between a corpus that is read by blocks and targets in memory.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.eye(2, dtype=np.float32)
     >>> kernel = GibbsKernel(ArrayBlocks(points), points, epsilon=2.0)
     >>> kernel.marginals(np.zeros(2), np.array([0.5, 0.5])).received.round(6).tolist()
@@ -112,7 +111,7 @@ class GibbsKernel:
                 bad = start + int(np.argmin(np.isfinite(self._shift[start:stop])))
                 raise TransportError(
                     f"corpus row {bad} can reach no target: its features are not finite, or the "
-                    "prior coupling is 0 for all of them. To mend: give every row some target."
+                    "prior coupling is 0 for all of them. Fix: give every row some target."
                 )
             if number < self._kept_blocks:
                 kept = exponents.copy()

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, RowBlocks, block_bounds
-from take.nearest import nearest
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.nearest import nearest
 from take.transport.kernel import BLOCK_ROWS, Prior
 from take.transport.sinkhorn import EntropicPlan, conditional_plan
-
-Float64 = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -24,13 +21,13 @@ class Lineage:
     For each target the listed masses and `unlisted` sum to `assigned`; `assigned` sums to 1.
     """
 
-    target: Indices  # (E,)
-    row: Indices  # (E,)
+    target: Int64  # (E,)
+    row: Int64  # (E,)
     mass: Float64  # (E,) γ_nc
     assigned: Float64  # (K,) Σ_n γ_nc
     unlisted: Float64  # (K,) the mass of rows beyond the top L
-    rows: Indices  # (K,) corpus rows whose main target this is
-    main_target: Indices  # (N,) argmax_c γ_nc / w_n: every row has one, also of weight 0
+    rows: Int64  # (K,) corpus rows whose main target this is
+    main_target: Int64  # (N,) argmax_c γ_nc / w_n: every row has one, also of weight 0
 
 
 def nearest_lineage(
@@ -44,7 +41,7 @@ def nearest_lineage(
 
     For rows and targets of unit length.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
     >>> table = nearest_lineage(ArrayBlocks(rows), np.array([0.5, 0.3, 0.2]), rows[[0, 2]], top=1)
     >>> table.row.tolist(), table.mass.tolist(), table.assigned.tolist(), table.rows.tolist()

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, RowBlocks, block_bounds
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import RowBlocks, block_bounds
 from take.transport.anderson import Anderson
 from take.transport.costs import squared_distances
 from take.transport.errors import TransportError
 from take.transport.kernel import BLOCK_ROWS, MEMORY_BYTES, GibbsKernel, Prior
 
-Float64 = NDArray[np.float64]
 EPSILON = 0.05
 TOLERANCE = 1e-5
 MAX_ITERATIONS = 2000
@@ -71,7 +70,7 @@ def entropic_plan(  # noqa: PLR0913  # the problem of Eq. 11 has that many parts
     The prior coupling of the paper's appendix enters as a = dα/d(μ⊗ν), by blocks of rows.
     `start` is a θ to begin from, such as that of a neighbouring problem.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.eye(2, dtype=np.float32)
     >>> plan = entropic_plan(ArrayBlocks(points), np.array([0.75, 0.25]), points, epsilon=0.1)
     >>> plan.received.round(4).tolist()  # ν is uniform: a quarter of the mass has to move
@@ -94,7 +93,7 @@ def entropic_plan(  # noqa: PLR0913  # the problem of Eq. 11 has that many parts
     if not error <= options.tolerance and options.raise_unless_converged:
         raise TransportError(
             f"entropic transport did not converge: after {iteration} iterations the target "
-            f"marginal is off by {error:.3g}. Allowed: {options.tolerance:.3g}. To mend: raise ε "
+            f"marginal is off by {error:.3g}. Allowed: {options.tolerance:.3g}. Fix: raise ε "
             f"(now {epsilon}), or max_iterations of SinkhornOptions."
         )
     f: Float64 = -epsilon * marginals.log_sums
@@ -112,7 +111,7 @@ def semi_relaxed_mass(
 ) -> Float64:
     """Σ_n γ_nc where the target marginal is free: γ_nc = w_n softmax_c(−C_nc/ε), in closed form.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.eye(2, dtype=np.float32)
     >>> mass = semi_relaxed_mass(ArrayBlocks(points), np.array([0.75, 0.25]), points)
     >>> mass.round(4).tolist()  # each row stays with itself
@@ -156,7 +155,7 @@ def transport_cost(
 ) -> float:
     """⟨γ, C⟩: how far the mass of a plan travels, without the entropy term.
 
-    >>> from take.blocks import ArrayBlocks
+    >>> from take.rows.blocks import ArrayBlocks
     >>> points, weights = np.eye(2, dtype=np.float32), np.array([0.75, 0.25])
     >>> plan = entropic_plan(ArrayBlocks(points), weights, points, epsilon=0.05)
     >>> round(transport_cost(ArrayBlocks(points), weights, points, plan), 4)
@@ -177,6 +176,6 @@ def _checked_target_weights(target_weights: Float64 | None, n_targets: int) -> F
         raise TransportError(
             f"target weights have shape {nu.shape} and sum {nu.sum():.6g}. "
             f"Allowed: ({n_targets},) weights above 0 with sum 1. "
-            "To mend: leave out targets without mass, and renormalise."
+            "Fix: leave out targets without mass, and renormalise."
         )
     return nu

@@ -204,7 +204,7 @@ def test_the_report_has_names_and_numbers_and_no_word_of_the_corpus() -> None:
 
 
 def test_every_figure_of_the_report_has_a_meaning() -> None:
-    from take.generator.quality.report import meanings
+    from take.generation.quality.report import meanings
 
     assert all(meanings(BalanceReport).values())
 

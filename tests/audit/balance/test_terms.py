@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.terms import DEFAULT_GROUPS, Groups, mentions, sides
-from take.audit.balance.tokens import Vocabulary
 from take.errors import InputError
-from take.generator.screening.normalise import words
+from take.text.normalise import words
+from take.text.tokens import Vocabulary
 
 
 def found(groups: Groups, *columns: list[str]) -> list[list[bool]]:

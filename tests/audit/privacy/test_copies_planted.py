@@ -12,8 +12,8 @@ from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, cop
 from take.corpus.ingest import IngestionSettings, ingest
 from take.corpus.sources import CorpusSource
 from take.corpus.spec import select_corpus
-from take.generator.screening.known import TextRow, text_rows
-from take.generator.screening.normalise import words
+from take.generation.screening.known import TextRow, text_rows
+from take.text.normalise import words
 from tests.conftest import ROOT
 
 PLANTED = 500

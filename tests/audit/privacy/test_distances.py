@@ -17,9 +17,10 @@ from take.audit.privacy.distances import (
     DistanceSettings,
     measure_distances,
 )
-from take.blocks import ArrayBlocks, Float32
 from take.errors import InputError
-from take.nearest import nearest
+from take.rows.arrays import Float32
+from take.rows.blocks import ArrayBlocks
+from take.rows.nearest import nearest
 
 
 def unit(vectors: np.ndarray) -> Float32:

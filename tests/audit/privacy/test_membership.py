@@ -11,14 +11,14 @@ import pytest
 
 from take.audit.privacy.membership import Losses, attack, drawn_rows, extracted
 from take.audit.privacy.settings import MembershipSettings
-from take.generator.finetuning.adapter import load_tuned
-from take.generator.finetuning.canaries import plant, read_canaries, rows_by_role
-from take.generator.finetuning.losses import row_losses
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.training import fine_tune
-from take.generator.language_models import LanguageModel, LanguageModelSettings
-from take.generator.template import Template
-from tests.generator import tiny
+from take.generation.finetuning.adapter import load_tuned
+from take.generation.finetuning.canaries import plant, read_canaries, rows_by_role
+from take.generation.finetuning.losses import row_losses
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.training import fine_tune
+from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.generation.template import Template
+from tests.generation import tiny
 
 WORDS = ["old", "new", "warm", "cold", "dull", "grand", "film", "plot", "joke", "scene", "war"]
 

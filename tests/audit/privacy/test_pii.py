@@ -261,7 +261,7 @@ def test_presidio_finds_nothing_new_in_clean_numbers() -> None:
 
 def test_missing_presidio_is_said_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "presidio_analyzer", None)
-    with pytest.raises(InputError, match=r"To mend: pip install 'take\[pii\]'"):
+    with pytest.raises(InputError, match=r"Fix: pip install 'take\[pii\]'"):
         find_pii(["x"], engine="presidio")
 
 

@@ -14,8 +14,8 @@ from take.audit.privacy.membership import Attack, MembershipReport
 from take.audit.privacy.report import Copies, PiiCounts, PrivacyReport, ScreeningCounts
 from take.audit.privacy.settings import GateSettings, Limits
 from take.audit.privacy.verdict import Evidence, judge
-from take.generator.finetuning.report import PrivacyReport as SpentBudget
-from tests.audit.released import filled
+from take.generation.finetuning.report import PrivacyReport as SpentBudget
+from tests.audit.release.released import filled
 
 CLEAN = {"verbatim": 0, "near_copies": 0, "shared_spans": 0}
 

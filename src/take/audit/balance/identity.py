@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from take.audit.balance.findings import Bounds, Draft, bound, number, percent, points, times
 from take.audit.balance.intervals import Compared, compare
 from take.audit.balance.report import LabelShare, MentionShift, SidesShift, Where
-from take.audit.balance.rows import Float64, Ints, Reference, Rows, effective
+from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.terms import Side, sides
+from take.rows.arrays import Float64, Int64
 
 
 class Mentions(NamedTuple):
@@ -170,7 +171,7 @@ def _sides(
     return shifts, drafts
 
 
-def _alone(rows: Rows, columns: Sequence[int]) -> Ints:
+def _alone(rows: Rows, columns: Sequence[int]) -> Int64:
     """Classes × two: rows that mention the one side and not the other."""
     one, other = (rows.mentions[:, column] for column in columns)
     return rows.counted(np.stack([one & ~other, other & ~one], axis=1))

@@ -20,9 +20,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from take.audit.shares import clopper_pearson
+from take.audit.release.shares import clopper_pearson
+from take.rows.arrays import Float64
 
-Float64 = NDArray[np.float64]
 Scale = Literal["difference", "ratio", "odds"]
 
 _SMALLEST_P = 1e-12

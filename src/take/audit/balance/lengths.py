@@ -8,9 +8,10 @@ import numpy as np
 
 from take.audit.balance.findings import Bounds, Draft, times
 from take.audit.balance.report import LengthShift, Quantiles
-from take.audit.balance.rows import Float64, Reference, Rows, effective
+from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.settings import BalanceSettings
 from take.corpus.spec import TEXT_COLUMNS
+from take.rows.arrays import Float64
 
 _LEVELS = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 

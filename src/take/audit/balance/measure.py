@@ -17,10 +17,11 @@ from take.audit.balance.identity import mention_shifts
 from take.audit.balance.intervals import Compared, share_against
 from take.audit.balance.lengths import length_shifts
 from take.audit.balance.report import BalanceReport, ClassShare, Finding, SetBalance, Where
-from take.audit.balance.rows import Float64, Reference, Rows
+from take.audit.balance.rows import Reference, Rows
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.vocabulary import over_and_under, vocabulary_shift
 from take.errors import InputError
+from take.rows.arrays import Float64
 
 
 class Balance(NamedTuple):

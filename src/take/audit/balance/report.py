@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from take.frozen import Frozen
 
 Where = Literal["distilled", "pool"]
 Verdict = Literal["even", "shifted", "untold"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Finding(_Part):
+class Finding(Frozen):
     """One figure held against the corpus."""
 
     name: str = Field(description="What is compared: class, length, vocabulary, mention, …")
@@ -40,7 +38,7 @@ class Finding(_Part):
     sentence: str = Field(description="The same in words.")
 
 
-class ClassShare(_Part):
+class ClassShare(Frozen):
     """One class."""
 
     rows: int = Field(description="Rows of this class.")
@@ -49,7 +47,7 @@ class ClassShare(_Part):
     corpus: float = Field(description="The share in the corpus; a set may differ on purpose.")
 
 
-class Quantiles(_Part):
+class Quantiles(Frozen):
     """How lengths are spread over rows."""
 
     p5: int = Field(description="5 % of rows have so many words or fewer.")
@@ -59,7 +57,7 @@ class Quantiles(_Part):
     p95: int = Field(description="95 % of rows have so many words or fewer.")
 
 
-class LengthShift(_Part):
+class LengthShift(Frozen):
     """Words per text, of one column of texts."""
 
     mean: float = Field(description="Mean number of words.")
@@ -73,14 +71,14 @@ class LengthShift(_Part):
     ks_p: float = Field(description="p-value of that gap if both had one distribution.")
 
 
-class Variety(_Part):
+class Variety(Frozen):
     """A figure of the set, and of random corpus rows: as many, of the same classes."""
 
     value: float = Field(description="Of the set.")
     random_rows: float = Field(description="Mean over samples of the corpus: what size alone does.")
 
 
-class VocabularyShift(_Part):
+class VocabularyShift(Frozen):
     """The words of the set."""
 
     tokens: int = Field(description="Words in all, counted as often as they stand.")
@@ -97,7 +95,7 @@ class VocabularyShift(_Part):
     random_high: float = Field(description="Upper end of where random rows' divergence lies.")
 
 
-class LabelShare(_Part):
+class LabelShare(Frozen):
     """Among the rows that mention a group, those of one class."""
 
     share: float = Field(description="P(label | mentions) in the set.")
@@ -106,7 +104,7 @@ class LabelShare(_Part):
     high: float = Field(description="Upper end of the difference's interval.")
 
 
-class MentionShift(_Part):
+class MentionShift(Frozen):
     """Rows that mention one side of a group."""
 
     rows: int = Field(description="Rows of the set that mention it.")
@@ -122,7 +120,7 @@ class MentionShift(_Part):
     )
 
 
-class SidesShift(_Part):
+class SidesShift(Frozen):
     """Of the rows that mention one of two sides and not the other: the one against the other."""
 
     odds: float | None = Field(description="First side over second, in the set; none: no second.")
@@ -132,7 +130,7 @@ class SidesShift(_Part):
     high: float | None = Field(description="Upper end of the ratio's interval; none: no bound.")
 
 
-class SetBalance(_Part):
+class SetBalance(Frozen):
     """All figures of one set."""
 
     rows: int = Field(description="Rows of the set.")
@@ -145,7 +143,7 @@ class SetBalance(_Part):
     sides: dict[str, SidesShift]
 
 
-class BalanceReport(_Part):
+class BalanceReport(Frozen):
     """How far distilled rows and pool have shifted from the corpus."""
 
     corpus_rows: int = Field(description="Rows of the corpus.")

@@ -17,19 +17,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.audit.balance.terms import Groups, mentions
-from take.audit.balance.tokens import Tokens, Vocabulary
 from take.corpus.table import class_ids, class_names, task_of, text_columns
 from take.errors import InputError
-
-Float64 = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from take.rows.arrays import Float64, Int64
+from take.text.tokens import Tokens, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Labelled rows: their words, and whom they mention."""
 
-    labels: Ints
+    labels: Int64
     tokens: Tokens
     mentions: NDArray[np.bool_]  # rows × sides
     n_classes: int
@@ -38,21 +36,21 @@ class Rows:
         return len(self.labels)
 
     @cached_property
-    def class_sizes(self) -> Ints:
+    def class_sizes(self) -> Int64:
         """Rows of each class."""
         return np.bincount(self.labels, minlength=self.n_classes)
 
     @cached_property
-    def by_class(self) -> list[Ints]:
+    def by_class(self) -> list[Int64]:
         """Which rows are of each class."""
         return [np.flatnonzero(self.labels == label) for label in range(self.n_classes)]
 
     @cached_property
-    def mentions_by_class(self) -> Ints:
+    def mentions_by_class(self) -> Int64:
         """Classes × sides: rows that mention it."""
         return self.counted(self.mentions)
 
-    def counted(self, flags: NDArray[np.bool_]) -> Ints:
+    def counted(self, flags: NDArray[np.bool_]) -> Int64:
         """Classes × columns: rows that a flag is set for."""
         return np.stack([flags[rows].sum(axis=0) for rows in self.by_class]).astype(np.int64)
 
@@ -101,7 +99,7 @@ class Reference:
         return found
 
 
-def effective(weights: Float64, counts: Ints) -> Float64:
+def effective(weights: Float64, counts: Int64) -> Float64:
     """(Σ w)² / Σ w²: so many rows of equal weight are worth as much; per column, 0 of none.
 
     >>> effective(np.array([1.0, 3.0]), np.array([[4], [4]])).tolist()

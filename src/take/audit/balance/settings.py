@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from take.audit.balance.terms import DEFAULT_GROUPS
 from take.errors import InputError
-from take.generator.screening.normalise import words
+from take.frozen import Frozen
+from take.text.normalise import words
 
 Factor = Annotated[float, Field(gt=1, le=100)]
 
 
-class BalanceSettings(BaseModel):
+class BalanceSettings(Frozen):
     """`balance` within `params:audit`.
 
     >>> BalanceSettings(identity_groups={"pets": {"cats": ["cat", "cats"]}}).factor
     1.25
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     identity_groups: Mapping[str, Mapping[str, tuple[str, ...]]] = Field(
         default=DEFAULT_GROUPS,

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from take.audit.balance.findings import Bounds, Draft, verdicts
 from take.audit.balance.intervals import compare
-from take.audit.balance.rows import Float64, Ints
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.terms import mentions, sides
-from take.audit.balance.tokens import Vocabulary
-from take.audit.shares import clopper_pearson
+from take.audit.release.shares import clopper_pearson
 from take.corpus.table import class_ids, class_names, text_columns
 from take.errors import InputError
 from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore
 from take.learners.base import Model, Texts
+from take.rows.arrays import Float64, Int64
+from take.text.tokens import Vocabulary
 
 _THIRDS = ("shortest", "middle", "longest")
 
@@ -32,8 +32,8 @@ _THIRDS = ("shortest", "middle", "longest")
 class Answers(NamedTuple):
     """What a learner answered, once for each time that it was taught."""
 
-    rows: Ints  # (asked,) rows of the evaluation split
-    labels: Ints  # (trainings, asked)
+    rows: Int64  # (asked,) rows of the evaluation split
+    labels: Int64  # (trainings, asked)
 
 
 class _Slice(NamedTuple):
@@ -72,7 +72,7 @@ def predictions_of(
     }
 
 
-def asked_rows(split_rows: int, asked: int) -> Ints:
+def asked_rows(split_rows: int, asked: int) -> Int64:
     """Which rows of a split are asked when so many are, by the split itself.
 
     >>> asked_rows(3, 3).tolist()
@@ -131,7 +131,7 @@ def _slices(split: pd.DataFrame, settings: BalanceSettings) -> list[_Slice]:
 
 
 def _of_learner(
-    parts: list[_Slice], truth: Ints, answers: Answers, settings: BalanceSettings
+    parts: list[_Slice], truth: Int64, answers: Answers, settings: BalanceSettings
 ) -> list[dict[str, object]]:
     right = (answers.labels == truth[answers.rows]).mean(axis=0)
     inside = np.stack([part.rows[answers.rows] for part in parts])

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from take.audit.balance.tokens import Tokens, Vocabulary
-from take.generator.screening.normalise import words
+from take.text.normalise import words
+from take.text.tokens import Tokens, Vocabulary
 
 Groups = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Group → side → terms, such as gender → female → (she, her, …)."""

@@ -9,9 +9,11 @@ import pandas as pd
 
 from take.audit.balance.findings import Bounds, Draft, times
 from take.audit.balance.report import Variety, VocabularyShift
-from take.audit.balance.rows import Float64, Ints, Reference, Rows, effective
+from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.settings import BalanceSettings
-from take.audit.balance.tokens import Tokens
+from take.rows.arrays import Float64, Int64
+from take.rows.random import rng
+from take.text.tokens import Tokens
 
 _DRAWS_OF_PAIRS = 5  # telling pairs of words apart is what takes time
 
@@ -43,7 +45,7 @@ def vocabulary_shift(
     sizes = np.minimum(rows.class_sizes, reference.rows.class_sizes // 2)
     if not sizes.sum() or not rows.tokens.ids.size:
         return None
-    random = np.random.default_rng(settings.seed)
+    random = rng(settings.seed, "vocabulary permutations")
     rest = _Rest(reference, sizes)
     figures, distinct = [], []
     for draw in range(settings.draws):
@@ -90,14 +92,14 @@ def _described(
 class _Rest:
     """The corpus rows that were not drawn, at the set's mix of classes."""
 
-    def __init__(self, reference: Reference, sizes: Ints) -> None:
+    def __init__(self, reference: Reference, sizes: Int64) -> None:
         counts, corpus = reference.class_counts, reference.rows
         self._tokens = corpus.tokens
         self._weights = sizes / sizes.sum() / (corpus.class_sizes - sizes)
         self._labels = np.repeat(corpus.labels, corpus.tokens.row_sizes)
         self._totals, self._weighted = counts.sum(axis=0), self._weights @ counts
 
-    def figures(self, drawn: Ints, tokens: Tokens, own: Ints) -> tuple[_Figures, _Figures]:
+    def figures(self, drawn: Int64, tokens: Tokens, own: Int64) -> tuple[_Figures, _Figures]:
         """Of words of the set, and of words of drawn corpus rows."""
         ids, n_words = self._tokens.ids[drawn], len(self._totals)
         theirs = np.bincount(ids, minlength=n_words)
@@ -109,7 +111,7 @@ class _Rest:
         return _figures(ours, is_known, left), _figures(theirs, is_known, left)
 
 
-def _figures(counts: Ints, is_known: Ints, left: Float64) -> _Figures:
+def _figures(counts: Int64, is_known: Int64, left: Float64) -> _Figures:
     seen = np.flatnonzero(counts)
     total = max(int(counts.sum()), 1)
     known = float(counts[seen] @ is_known[seen]) / total
@@ -171,7 +173,7 @@ def over_and_under(rows: Rows, reference: Reference, settings: BalanceSettings) 
     )
 
 
-def _drawn(by_class: list[Ints], sizes: Ints, random: np.random.Generator) -> Ints:
+def _drawn(by_class: list[Int64], sizes: Int64, random: np.random.Generator) -> Int64:
     """So many rows of each class, mixed, so that a part of them is of all classes."""
     parts = [
         random.choice(rows, int(size), replace=False, shuffle=False)
@@ -180,7 +182,7 @@ def _drawn(by_class: list[Ints], sizes: Ints, random: np.random.Generator) -> In
     return random.permutation(np.concatenate(parts))
 
 
-def _distinct(*words: tuple[Tokens, Ints]) -> list[list[float]]:
+def _distinct(*words: tuple[Tokens, Int64]) -> list[list[float]]:
     """distinct-1 and -2 of words at some places, at equally many words: both fall with those."""
     size = min(len(places) for _, places in words)
     found = []

@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import DEFAULT_BLOCK_ROWS, Float32, RowBlocks, map_blocks
-
-Labels = NDArray[np.int64]
-Indices = NDArray[np.int64]
-Float64 = NDArray[np.float64]
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import DEFAULT_BLOCK_ROWS, RowBlocks, map_blocks
 
 NO_DRAW = -1
 """Of a row that is in no sample."""
@@ -28,7 +24,7 @@ class Best:
         self.distance = np.full(n_queries, np.inf, np.float32)
         self.row = np.full(n_queries, -1, np.int64)
 
-    def take(self, which: Indices, other: Best) -> None:
+    def take(self, which: Int64, other: Best) -> None:
         """Of these queries, what another has found."""
         self.product[which] = other.product[which]
         self.distance[which] = other.distance[which]
@@ -56,10 +52,10 @@ class Closest:
         return np.divide(first, second, out=np.ones_like(first), where=has_two)
 
 
-def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Indices) -> Closest:
+def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Int64) -> Closest:
     """The closest two references, and the closest of each draw, in one pass over the references.
 
-    As in `take.nearest`, the closest is that of largest product, and the distance is then taken
+    As in `take.rows.nearest`, the closest is that of largest product; the distance is then taken
     from the difference, which alone is exact for equal vectors.
     """
     n_queries = len(queries)
@@ -67,7 +63,7 @@ def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Indices) 
     draws = [Best(n_queries) for _ in range(int(draw_of_row.max(initial=NO_DRAW)) + 1)]
     everyone = np.arange(n_queries)
 
-    def best_of(start: int, block: Float32, products: Float32, columns: Indices) -> Best:
+    def best_of(start: int, block: Float32, products: Float32, columns: Int64) -> Best:
         found = Best(n_queries)
         column = columns[products[:, columns].argmax(axis=1)]
         found.product[:] = products[everyone, column]
@@ -99,12 +95,12 @@ def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Indices) 
 class Drawn(NamedTuple):
     """Which draw each row belongs to; every draw has the same number of rows of each class."""
 
-    members: Indices
-    non_members: Indices
+    members: Int64
+    non_members: Int64
 
 
 def matched_draws(
-    member_labels: Labels, other_labels: Labels, most_draws: int, rng: np.random.Generator
+    member_labels: Int64, other_labels: Int64, most_draws: int, rng: np.random.Generator
 ) -> Drawn:
     """Draws of either side without a row in common: of the smaller side one, the whole of it.
 

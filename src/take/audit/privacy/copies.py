@@ -13,29 +13,27 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from take.audit.privacy.intervals import proportion_interval
-from take.audit.privacy.near_texts import NearRule, NearTexts
-from take.audit.privacy.spans import SpanIndex, longest_shared_run, span_text
 from take.errors import InputError
-from take.generator.screening.copies import Matches, Pairs
-from take.generator.screening.known import TextRow, joined, row_key
-from take.generator.screening.normalise import text_key, words
+from take.frozen import Frozen
+from take.generation.screening.known import TextRow, joined, row_key
+from take.rows.arrays import Int64
+from take.text.near_texts import NearRule, NearTexts
+from take.text.normalise import text_key, words
+from take.text.overlap import Matches, Pairs
+from take.text.spans import SpanIndex, longest_shared_run, span_text
 
-Int64 = NDArray[np.int64]
 CopyKind = Literal["verbatim", "near_copy", "shared_span"]
 
 
-class CopySettings(BaseModel):
+class CopySettings(Frozen):
     """`params:audit.copies`.
 
     >>> CopySettings(span_words=12).near_copy_overlap
     0.65
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     near_copy_overlap: float = Field(
         default=0.65,
@@ -124,10 +122,8 @@ class CopyFindings:
         return len(self.longest_spans)
 
 
-class CopySummary(BaseModel):
+class CopySummary(Frozen):
     """How many rows copy, each counted once, as the worst that it is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rows: int = Field(description="Rows that were looked at.")
     verbatim: int = Field(description="Word for word, but for case, blanks and punctuation.")

@@ -12,27 +12,23 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from take.audit.privacy.closest import NO_DRAW, Closest, closest_rows, matched_draws
 from take.audit.privacy.intervals import Estimate, Interval, effective_share_interval
-from take.blocks import ArrayBlocks, Float32, RowBlocks, map_blocks
 from take.errors import InputError
+from take.frozen import Frozen
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import ArrayBlocks, RowBlocks, map_blocks
+from take.rows.random import rng
 
-Labels = NDArray[np.int64]
-Indices = NDArray[np.int64]
-Float64 = NDArray[np.float64]
 
-
-class DistanceSettings(BaseModel):
+class DistanceSettings(Frozen):
     """`params:audit.distances`.
 
     >>> DistanceSettings(draws=5).most_queries
     2000
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     draws: int = Field(
         default=20,
@@ -55,16 +51,12 @@ class DistanceEvidence:
     queries: Float32
     members: RowBlocks | Float32
     non_members: RowBlocks | Float32
-    query_labels: Labels
-    member_labels: Labels
-    non_member_labels: Labels
+    query_labels: Int64
+    member_labels: Int64
+    non_member_labels: Int64
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Quantiles(_Part):
+class Quantiles(Frozen):
     """Of a distance, or a ratio of two."""
 
     smallest: float = Field(description="None is below.")
@@ -75,7 +67,7 @@ class Quantiles(_Part):
     mean: float = Field(description="Over all rows.")
 
 
-class Histogram(_Part):
+class Histogram(Frozen):
     """Shares of rows by distance to the closest reference; the bars of each add up to 1."""
 
     edges: list[float] = Field(description="Of the bars, one more than there are bars.")
@@ -92,7 +84,7 @@ class Histogram(_Part):
     )
 
 
-class Distances(_Part):
+class Distances(Frozen):
     """Euclidean distances between embeddings. Indicators, not guarantees."""
 
     queries: int = Field(description="Rows under audit that were looked at.")
@@ -137,9 +129,9 @@ class Distances(_Part):
 def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) -> Distances:
     """All figures, from one pass over the members and one over the non-members for the queries.
 
-    >>> rng = np.random.default_rng(0)
+    >>> random = np.random.default_rng(0)
     >>> def unit(rows):
-    ...     vectors = rng.standard_normal((rows, 8))
+    ...     vectors = random.standard_normal((rows, 8))
     ...     return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
     >>> zeros = [np.zeros(n, np.int64) for n in (50, 400, 100)]
     >>> found = measure_distances(
@@ -150,10 +142,12 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
     """
     members, others = _as_blocks(evidence.members), _as_blocks(evidence.non_members)
     _check(evidence, members, others)
-    rng = np.random.default_rng(settings.seed)
-    queries = evidence.queries[_sample(len(evidence.queries), settings.most_queries, rng)]
-    held_out = _read(others, _sample(others.shape[0], settings.most_queries, rng))
-    drawn = matched_draws(evidence.member_labels, evidence.non_member_labels, settings.draws, rng)
+    random = rng(settings.seed, "matched draws")
+    queries = evidence.queries[_sample(len(evidence.queries), settings.most_queries, random)]
+    held_out = _read(others, _sample(others.shape[0], settings.most_queries, random))
+    drawn = matched_draws(
+        evidence.member_labels, evidence.non_member_labels, settings.draws, random
+    )
 
     to_members = closest_rows(queries, members, drawn.members)
     to_others = closest_rows(queries, others, drawn.non_members)
@@ -242,11 +236,11 @@ def _histogram(bins: int, members: Closest, others: Closest, unseen: Float32) ->
     )
 
 
-def _sample(n_rows: int, most: int, rng: np.random.Generator) -> Indices:
-    return np.sort(rng.permutation(n_rows)[:most])
+def _sample(n_rows: int, most: int, random: np.random.Generator) -> Int64:
+    return np.sort(random.permutation(n_rows)[:most])
 
 
-def _read(rows: RowBlocks, chosen: Indices) -> Float32:
+def _read(rows: RowBlocks, chosen: Int64) -> Float32:
     def take(start: int, block: Float32) -> Float32:
         inside = chosen[(chosen >= start) & (chosen < start + len(block))]
         return block[inside - start]

@@ -10,13 +10,12 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict
+from numpy.typing import ArrayLike
 
-from take.audit.shares import clopper_pearson
+from take.audit.release.shares import clopper_pearson
 from take.errors import InputError
-
-Float64 = NDArray[np.float64]
+from take.frozen import Frozen
+from take.rows.arrays import Float64
 
 _BESIDE = 1e-9
 """Less than any difference between two shares, more than rounding."""
@@ -30,10 +29,8 @@ class Interval(NamedTuple):
     high: float
 
 
-class Estimate(BaseModel):
+class Estimate(Frozen):
     """The same in a report."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     value: float
     low: float

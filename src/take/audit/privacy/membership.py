@@ -22,32 +22,30 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from take.audit.privacy.intervals import Estimate, auc_interval, tpr_at_fpr
 from take.audit.privacy.settings import MembershipSettings
-from take.generator.finetuning.canaries import (
+from take.frozen import Frozen
+from take.generation.finetuning.canaries import (
     canary_rows,
     labelled_rows,
     numbers_of,
     phrase_of,
 )
-from take.generator.finetuning.examples import Rows
-from take.generator.template import Template
+from take.generation.finetuning.examples import Rows
+from take.generation.template import Template
+from take.rows.arrays import Float64
+from take.rows.random import rng
 
-Float64 = NDArray[np.float64]
 Losses = Callable[[Rows], Float64]
 """Mean −ln p per token of each row, by some model."""
 
 _FPR = 0.01
-_STREAM = 41
 
 
-class Attack(BaseModel):
+class Attack(Frozen):
     """What one membership test found."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     members: int = Field(description="texts that the kept weights were trained on")
     others: int = Field(description="texts that they were not trained on, drawn alike")
@@ -63,10 +61,8 @@ class Attack(BaseModel):
     )
 
 
-class MembershipReport(BaseModel):
+class MembershipReport(Frozen):
     """How much the language model remembers; None where there was nothing to compare."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     canaries: Attack | None = Field(description="planted secrets against those not planted")
     rows: Attack | None = Field(description="corpus rows trained on against rows held out")
@@ -140,12 +136,12 @@ def drawn_rows(
     # Rows trained on for their weights differ from others by more than memory.
     is_fair = "passed_over" not in set(generator_rows["role"])
     labels = corpus["label"].to_numpy()
-    rng = np.random.default_rng([settings.seed, _STREAM])
+    random = rng(settings.seed, "membership sample")
     sides: dict[str, list[int]] = {"trained": [], "held_out": []}
     n_classes = len(np.unique(labels))
     for label in np.unique(labels):
         places = {
-            side: rng.permutation(np.flatnonzero((role == side).to_numpy() & (labels == label)))
+            side: random.permutation(np.flatnonzero((role == side).to_numpy() & (labels == label)))
             for side in sides
         }
         wanted = max(1, settings.rows // n_classes) if is_fair else 0

@@ -21,15 +21,14 @@ from take.corpus.ingest import text_keys
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, task_of
 from take.encoder.embeddings import Embeddings
-
-Indices = NDArray[np.int64]
+from take.rows.arrays import Int64
+from take.rows.random import rng
 
 _MOST_ROWS = 20_000
-_STREAM = 43
 
 
 def measured_nearness(
-    tables: Mapping[Table, Indices],
+    tables: Mapping[Table, Int64],
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,
     corpus: pd.DataFrame,
@@ -47,9 +46,9 @@ def measured_nearness(
     # A text that stands in the corpus twice, under two labels, was read in either row.
     was_read = keys.isin(set(keys[is_member])).to_numpy()
     labels = class_ids(corpus)
-    rng = np.random.default_rng([settings.seed, _STREAM])
-    members = _some(np.flatnonzero(is_member), rng)
-    others = _some(np.flatnonzero(is_other & ~was_read), rng)
+    random = rng(settings.seed, "distance sample")
+    members = _some(np.flatnonzero(is_member), random)
+    others = _some(np.flatnonzero(is_other & ~was_read), random)
     if not np.intersect1d(labels[members], labels[others]).size:
         return DistancesReport(tables={})
     member_vectors, other_vectors = (_vectors(embeddings, rows) for rows in (members, others))
@@ -72,10 +71,10 @@ def measured_nearness(
     )
 
 
-def _some(rows: Indices, rng: np.random.Generator) -> Indices:
-    return np.sort(rng.permutation(rows)[:_MOST_ROWS])
+def _some(rows: Int64, random: np.random.Generator) -> Int64:
+    return np.sort(random.permutation(rows)[:_MOST_ROWS])
 
 
-def _vectors(embeddings: Embeddings, rows: Indices) -> NDArray[np.float32]:
+def _vectors(embeddings: Embeddings, rows: Int64) -> NDArray[np.float32]:
     chosen = Embeddings(embeddings.strings, embeddings.rows[rows])
     return chosen.read(0, len(rows))

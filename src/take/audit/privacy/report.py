@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from take.audit.privacy.copies import CopySummary
 from take.audit.privacy.distances import Distances
 from take.audit.privacy.membership import MembershipReport
 from take.audit.privacy.settings import CheckName
-from take.generator.finetuning.report import PrivacyReport as SpentBudget
+from take.frozen import Frozen
+from take.generation.finetuning.report import PrivacyReport as SpentBudget
 
 Table = Literal["distilled", "pool"]
 Verdict = Literal["pass", "review", "block"]
@@ -18,11 +19,7 @@ VERDICTS: tuple[Verdict, ...] = ("pass", "review", "block")
 """From best to worst."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Copies(_Part):
+class Copies(Frozen):
     """Copies of training rows, and of rows that nothing was learned from."""
 
     train: CopySummary
@@ -32,7 +29,7 @@ class Copies(_Part):
     )
 
 
-class PiiCounts(_Part):
+class PiiCounts(Frozen):
     """Rows with what looks like personal data."""
 
     rows: int = Field(description="rows with any")
@@ -40,7 +37,7 @@ class PiiCounts(_Part):
     kinds: dict[str, int] = Field(description="findings by kind")
 
 
-class ScreeningCounts(_Part):
+class ScreeningCounts(Frozen):
     """What was found in the rows themselves."""
 
     copies: dict[Table, Copies]
@@ -64,7 +61,7 @@ class ScreeningCounts(_Part):
         return "; ".join(parts)
 
 
-class DistancesReport(_Part):
+class DistancesReport(Frozen):
     """How near rows are to what the language model was trained on, and to what it never read."""
 
     tables: dict[Table, Distances] = Field(
@@ -72,7 +69,7 @@ class DistancesReport(_Part):
     )
 
 
-class Check(_Part):
+class Check(Frozen):
     """One check and its verdict."""
 
     name: CheckName
@@ -83,7 +80,7 @@ class Check(_Part):
     )
 
 
-class PrivacyReport(_Part):
+class PrivacyReport(Frozen):
     """The gate's verdict and all it rests on. Screened; not certified."""
 
     verdict: Verdict = Field(description="the worst of the checks")

@@ -15,7 +15,7 @@ from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
 from take.audit.privacy.settings import PiiSettings
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import task_of
-from take.generator.screening.known import text_rows
+from take.generation.screening.known import text_rows
 
 FINDING_COLUMNS = {
     "where": "str",

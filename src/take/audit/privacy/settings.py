@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from take.frozen import Frozen
 
 CheckName = Literal[
     "verbatim",
@@ -18,10 +20,8 @@ CheckName = Literal[
 ]
 
 
-class MembershipSettings(BaseModel):
+class MembershipSettings(Frozen):
     """`params:audit.membership`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rows: int = Field(
         default=96,
@@ -38,10 +38,8 @@ class MembershipSettings(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**32)
 
 
-class PiiSettings(BaseModel):
+class PiiSettings(Frozen):
     """`params:audit.pii`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     engine: Literal["patterns", "presidio"] = Field(
         default="patterns", description="'presidio' needs take[pii]"
@@ -60,14 +58,12 @@ class PiiSettings(BaseModel):
         return kinds
 
 
-class Limits(BaseModel):
+class Limits(Frozen):
     """`limits` within `params:audit.gate`: what is let pass, and what stops the export.
 
     Shares count rows. Of a figure with an interval, its lower end counts: it takes evidence to
     stop an export. Where a limit is null, the check never gives that verdict.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     verbatim_block: int | None = Field(
         default=1, ge=1, description="distilled rows that copy a training row word for word"
@@ -107,14 +103,12 @@ class Limits(BaseModel):
     )
 
 
-class GateSettings(BaseModel):
+class GateSettings(Frozen):
     """`params:audit.gate`.
 
     >>> GateSettings(override={"pii": "J. Doe: invented numbers"}).override["pii"]
     'J. Doe: invented numbers'
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     limits: Limits = Limits()
     override: dict[CheckName, str] = Field(

@@ -22,7 +22,7 @@ from take.audit.privacy.report import (
     Verdict,
 )
 from take.audit.privacy.settings import CheckName, Limits
-from take.generator.finetuning.report import PrivacyReport as SpentBudget
+from take.generation.finetuning.report import PrivacyReport as SpentBudget
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from take.audit.balance.measure import Balance, measure_balance
 from take.audit.balance.settings import BalanceSettings
-from take.audit.evaluated import KnownAccuracy, known_accuracy
+from take.audit.release.evaluated import KnownAccuracy, known_accuracy
 from take.corpus.budget import Budget
 from take.corpus.table import class_sizes
 from take.evaluation.settings import EvaluationSettings

@@ -18,11 +18,11 @@ from take.audit.privacy.membership import (
 )
 from take.audit.privacy.settings import MembershipSettings
 from take.corpus.table import class_names, task_of
-from take.generator.finetuning.adapter import load_tuned
-from take.generator.finetuning.losses import row_losses
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.language_models import LanguageModel
-from take.generator.template import Template
+from take.generation.finetuning.adapter import load_tuned
+from take.generation.finetuning.losses import row_losses
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.language_models import LanguageModel
+from take.generation.template import Template
 
 _logger = logging.getLogger(__name__)
 

@@ -7,23 +7,23 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from take.artifacts.provenance import Provenance, stage_costs
 from take.audit.balance.report import BalanceReport
-from take.audit.card import CardFacts, dataset_card
-from take.audit.page.evidence import PageEvidence
-from take.audit.page.render import render_page
 from take.audit.privacy.report import PrivacyReport
-from take.audit.release import Release, refuse_blocked
-from take.audit.reproduction import reproduction
-from take.audit.settings import ReportSettings
+from take.audit.release.card import CardFacts, dataset_card
+from take.audit.release.evidence import PageEvidence
+from take.audit.release.exports import formula_cells
+from take.audit.release.folder import Release, refuse_blocked
+from take.audit.release.render import render_page
+from take.audit.release.reproduction import reproduction
+from take.audit.release.settings import ReportSettings
 from take.corpus.ingest import CorpusReport
 from take.corpus.table import class_names
-from take.distillation.exports import formula_cells
-from take.distillation.report import DistillationReport
-from take.generator.finetuning.report import FineTuningReport
-from take.generator.quality.report import PoolQuality
-from take.generator.screening.ledger import LedgerReport
-from take.knowledge.report import ScoringReport
+from take.generation.finetuning.report import FineTuningReport
+from take.generation.quality.report import PoolQuality
+from take.generation.screening.ledger import LedgerReport
+from take.reuse.provenance import Provenance, stage_costs
+from take.scoring.report import ScoringReport
+from take.selection.describe.report import DistillationReport
 from take.selection.report import SelectionReport
 
 _logger = logging.getLogger(__name__)

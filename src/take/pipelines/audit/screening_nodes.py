@@ -9,11 +9,12 @@ import pandas as pd
 
 from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceSettings
-from take.audit.privacy.nearness import Indices, measured_nearness
+from take.audit.privacy.nearness import measured_nearness
 from take.audit.privacy.report import DistancesReport, Table
 from take.audit.privacy.screening import Screened, screened
 from take.audit.privacy.settings import PiiSettings
 from take.encoder.embeddings import Embeddings
+from take.rows.arrays import Int64
 
 _logger = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ def distances(
 ) -> DistancesReport:
     """Whether rows are nearer to what the language model was trained on than to what it was not."""
     chosen = pd.Index(pool["id"]).get_indexer(distilled["id"])
-    tables: dict[Table, Indices] = {"distilled": chosen, "pool": np.arange(len(pool))}
+    tables: dict[Table, Int64] = {"distilled": chosen, "pool": np.arange(len(pool))}
     return measured_nearness(
         tables, pool, pool_embeddings, corpus, embeddings, generator_rows, settings
     )

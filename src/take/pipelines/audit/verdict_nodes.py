@@ -8,7 +8,7 @@ from take.audit.privacy.membership import MembershipReport
 from take.audit.privacy.report import DistancesReport, PrivacyReport, ScreeningCounts
 from take.audit.privacy.settings import GateSettings
 from take.audit.privacy.verdict import Evidence, judge
-from take.generator.finetuning.report import FineTuningReport
+from take.generation.finetuning.report import FineTuningReport
 
 _logger = logging.getLogger(__name__)
 

@@ -25,8 +25,8 @@ from take.evaluation.settings import BenchmarkSettings, LearnerChoices
 from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.text import readable_table
-from take.knowledge.settings import ScoringSettings
 from take.learners import SentenceVectors, Shared
+from take.scoring.settings import ScoringSettings
 from take.selection.settings import SelectionSettings
 from take.version import code_version
 

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from take.audit.release.exports import check_distilled
 from take.corpus.budget import Budget
 from take.corpus.spec import TEXT_COLUMNS
 from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
-from take.distillation.curve import CurveOptions, budget_curve
-from take.distillation.exports import check_distilled
-from take.distillation.figures import coverage_figure, curve_figure, transport_figure
-from take.distillation.indicators import Findings, IndicatorOptions, measure
-from take.distillation.lineage import Distillation, Traced, lineage_tables, trace
-from take.distillation.regions import cover, least_covered_regions
-from take.distillation.report import DistillationReport, RunFacts
-from take.distillation.settings import DescriptionSettings
 from take.encoder.embeddings import Embeddings
-from take.knowledge.trajectory import ProbeTrajectory
+from take.scoring.trajectory import ProbeTrajectory
+from take.selection.describe.curve import CurveOptions, budget_curve
+from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure
+from take.selection.describe.indicators import Findings, IndicatorOptions, measure
+from take.selection.describe.lineage import Distillation, Traced, lineage_tables, trace
+from take.selection.describe.regions import cover, least_covered_regions
+from take.selection.describe.report import DistillationReport, RunFacts
+from take.selection.describe.settings import DescriptionSettings
 from take.selection.figures import search_figure
 from take.selection.geometry import Probe, Seen, joined_features
 from take.selection.problem import LabelledRows, SelectionProblem

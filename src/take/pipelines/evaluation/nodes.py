@@ -18,11 +18,11 @@ from take.evaluation.settings import EvaluationSettings, LearnerChoices
 from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.text import readable_table
-from take.knowledge.influence import InfluenceMatrix
-from take.knowledge.report import StudyReport
-from take.knowledge.settings import ScoringSettings
-from take.knowledge.trajectory import ProbeTrajectory
 from take.learners import SentenceVectors, Shared
+from take.scoring.influence import InfluenceMatrix
+from take.scoring.report import StudyReport
+from take.scoring.settings import ScoringSettings
+from take.scoring.trajectory import ProbeTrajectory
 from take.selection.settings import SelectionSettings
 from take.version import code_version
 

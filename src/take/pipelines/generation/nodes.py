@@ -14,35 +14,35 @@ from take.corpus.table import class_names, class_sizes, task_of, text_columns
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
-from take.generator.figures import generation_figure
-from take.generator.finetuning.adapter import load_tuned, public_name
-from take.generator.finetuning.canaries import (
+from take.generation.figures import generation_figure
+from take.generation.finetuning.adapter import load_tuned, public_name
+from take.generation.finetuning.canaries import (
     canary_markers,
     most_digits,
     plant,
     read_canaries,
     rows_by_role,
 )
-from take.generator.finetuning.report import FineTuningReport
-from take.generator.finetuning.settings import FineTuningSettings
-from take.generator.finetuning.training import fine_tune, training_key
-from take.generator.language_models import LanguageModel
-from take.generator.likelihood import mean_losses
-from take.generator.pool import fill_pool, ledger_rows, pool_rows
-from take.generator.quality.figures import classes_figure, pool_figure
-from take.generator.quality.measure import PoolEvidence, measure_pool
-from take.generator.quality.report import PoolQuality
-from take.generator.quality.settings import QualitySettings
-from take.generator.sampling.report import SamplingReport
-from take.generator.sampling.rows import LengthBounds, corpus_lengths
-from take.generator.sampling.settings import SamplingSettings
-from take.generator.sampling.store import RowStore
-from take.generator.sampling.writer import RowWriter, row_key
-from take.generator.screening.ledger import LedgerReport
-from take.generator.screening.screen import Reference, Screen
-from take.generator.screening.settings import ScreeningSettings
-from take.generator.template import Template
-from take.knowledge.trajectory import ProbeTrajectory
+from take.generation.finetuning.report import FineTuningReport
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.training import fine_tune, training_key
+from take.generation.language_models import LanguageModel
+from take.generation.likelihood import mean_losses
+from take.generation.pool import fill_pool, ledger_rows, pool_rows
+from take.generation.quality.figures import classes_figure, pool_figure
+from take.generation.quality.measure import PoolEvidence, measure_pool
+from take.generation.quality.report import PoolQuality
+from take.generation.quality.settings import QualitySettings
+from take.generation.sampling.report import SamplingReport
+from take.generation.sampling.rows import LengthBounds, corpus_lengths
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.store import RowStore
+from take.generation.sampling.writer import RowWriter, row_key
+from take.generation.screening.ledger import LedgerReport
+from take.generation.screening.screen import Reference, Screen
+from take.generation.screening.settings import ScreeningSettings
+from take.generation.template import Template
+from take.scoring.trajectory import ProbeTrajectory
 
 _logger = logging.getLogger(__name__)
 

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from take.corpus.table import class_ids, class_names, text_columns
 from take.encoder.embeddings import Embeddings
-from take.knowledge.errors import ScoringWarning
-from take.knowledge.evidence import Evidence
-from take.knowledge.figures import trajectory_figure, weights_figure
-from take.knowledge.influence import InfluenceMatrix, influence_matrix
-from take.knowledge.report import ScoringReport, StudyReport
-from take.knowledge.scorers import score_evidence
-from take.knowledge.settings import ScoringSettings
-from take.knowledge.study import study_scorers
-from take.knowledge.trajectory import ProbeTrajectory, train_probe
-from take.knowledge.views import extreme_rows
+from take.scoring.errors import ScoringWarning
+from take.scoring.evidence import Evidence
+from take.scoring.figures import trajectory_figure, weights_figure
+from take.scoring.influence import InfluenceMatrix, influence_matrix
+from take.scoring.report import ScoringReport, StudyReport
+from take.scoring.scorers import score_evidence
+from take.scoring.settings import ScoringSettings
+from take.scoring.study import study_scorers
+from take.scoring.trajectory import ProbeTrajectory, train_probe
+from take.scoring.views import extreme_rows
 
 _logger = logging.getLogger(__name__)
 

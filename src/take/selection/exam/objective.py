@@ -16,10 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from take.blocks import Float32
-
-Float64 = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from take.rows.arrays import Float32, Float64, Int64
 
 BLOCK_ENTRIES = 1 << 17  # float32 entries worked on at once: half a megabyte stays in the L2 cache
 LARGEST_EXPONENT = 80.0  # e^80 is still a float32; beyond it the slow stable form takes over
@@ -39,7 +36,7 @@ def teaching_codes(n_classes: int) -> Float64:
     return np.eye(n_classes) - 1 / n_classes
 
 
-def label_codes(labels: Labels, n_classes: int) -> Float64:
+def label_codes(labels: Int64, n_classes: int) -> Float64:
     """t_y of each row, the label's side of the cross-entropy; shape (E, D).
 
     >>> label_codes(np.array([0, 1]), 2).tolist()
@@ -81,7 +78,7 @@ def cross_entropy(logits: Float64, codes: Float64, weights: Float64) -> float:
     return float(weights @ (log_sum_exp(logits) - (logits * codes).sum(axis=1)))
 
 
-def predicted(logits: Float64) -> Labels:
+def predicted(logits: Float64) -> Int64:
     """The class of the largest score.
 
     >>> predicted(np.array([[-1.0], [2.0]])).tolist()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from take.selection.exam.panel import Indices
+from take.rows.arrays import Int64
 from take.selection.exam.sitting import Asked, Pool
 
 
@@ -23,7 +23,7 @@ class OutsideMark:
     accuracy: float
 
 
-def outside_marks(pool: Pool, rows: Indices, asked: Asked) -> tuple[OutsideMark, ...]:
+def outside_marks(pool: Pool, rows: Int64, asked: Asked) -> tuple[OutsideMark, ...]:
     """Teach each outside learner with the pool's `rows`; mark it on `asked`.
 
     Needs two classes or more among the rows.

@@ -15,13 +15,12 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.blocks import Float32, block_bounds
-from take.selection.exam.objective import Float64, Labels, cross_entropy, teaching_codes
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import block_bounds
+from take.selection.exam.objective import cross_entropy, teaching_codes
 from take.selection.exam.updates import solve
 
-Indices = NDArray[np.int64]
 GAUSSIAN_WIDTH = 1.0  # k = e^{−‖x−y‖²/2σ²} of unit vectors; at σ = 1 neighbours still share much
 GRAM_ROWS = 512  # rows of a Gram matrix made at a time: its temporaries stay small
 TEMPERATURES = np.geomspace(0.005, 5.0, 31)
@@ -38,7 +37,7 @@ class Views:
     def __len__(self) -> int:
         return len(self.phi)
 
-    def take(self, rows: Indices) -> Views:
+    def take(self, rows: Int64) -> Views:
         """Some of the rows."""
         return Views(self.phi[rows], self.centred[rows], self.lexical[rows])
 
@@ -138,7 +137,7 @@ class Member:
         """Its view of the rows."""
         return KERNELS[self.name]
 
-    def logits(self, pool: Views, rows: Indices, targets: Float64, asked: Views) -> Float64:
+    def logits(self, pool: Views, rows: Int64, targets: Float64, asked: Views) -> Float64:
         """The logits of rows `asked` after being taught with the pool's `rows`."""
         taught = pool.take(rows)
         gram = self.kernel.gram(taught, taught).astype(np.float64)
@@ -150,7 +149,7 @@ def calibrate(
     name: str,
     ridges: Sequence[float],
     taught: Views,
-    labels: Labels,
+    labels: Int64,
     asked: Views,
     codes: Float64,
     weights: Float64,

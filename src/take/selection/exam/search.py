@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from take.selection.exam.objective import Float64, label_codes
-from take.selection.exam.panel import Indices, Member, calibrate
+from take.rows.arrays import Float64, Int64
+from take.rows.random import rng
+from take.selection.exam.objective import label_codes
+from take.selection.exam.panel import Member, calibrate
 from take.selection.exam.settings import ExamSettings
 from take.selection.exam.sitting import Asked, Pool, Sitting, mark
 
@@ -38,8 +40,8 @@ HISTORY_COLUMNS = (
 class SearchState:
     """Where a search stands after a whole sweep; all that it needs to go on."""
 
-    rows: Indices  # (K,) pool rows, a slot each
-    best_rows: Indices  # (K,) those with the lowest watched loss so far
+    rows: Int64  # (K,) pool rows, a slot each
+    best_rows: Int64  # (K,) those with the lowest watched loss so far
     history: Float64  # (sweeps + 1, 7) by HISTORY_COLUMNS; the first line is the start
 
     @property
@@ -62,7 +64,7 @@ class SearchState:
 class SearchResult:
     """What a search found, the state to resume from, and what it cost."""
 
-    rows: Indices  # (K,)
+    rows: Int64  # (K,)
     state: SearchState  # after the last whole sweep
     history: Float64  # that of the state, and the unfinished sweep where there is one
     stopped: str  # why: converged, watched, sweeps, swaps or seconds
@@ -82,7 +84,7 @@ class ExamProblem:
     seed: int = 0
     ridges: Sequence[float] = ()  # λ to fit anew, and τ with it, in every sweep; none: never
 
-    def fitted(self, rows: Indices, asked: Asked) -> tuple[Member, ...]:
+    def fitted(self, rows: Int64, asked: Asked) -> tuple[Member, ...]:
         """The panel with the λ and τ that suit these rows best.
 
         Better rows bear less regularisation and surer answers: a panel that stays as it was for
@@ -98,7 +100,7 @@ class ExamProblem:
         )
 
 
-def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) -> Indices:
+def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) -> Int64:
     """The exam rows of a sweep, 1, 2, …: the seed puts them in parts, the schedule picks some.
 
     >>> growing = ExamSettings(exam_rows=40, parts=4)
@@ -109,7 +111,7 @@ def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) ->
     >>> np.intersect1d(first, second).size, bool((first == third).all())
     (0, True)
     """
-    order = np.random.default_rng([seed, 1]).permutation(n_rows)
+    order = rng(seed, "exam parts").permutation(n_rows)
     parts = np.array_split(order, settings.parts)
     if settings.schedule == "rotating":
         return np.sort(parts[(sweep - 1) % settings.parts])
@@ -118,7 +120,7 @@ def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) ->
     return np.sort(order)
 
 
-def begin(problem: ExamProblem, start: Indices) -> SearchState:
+def begin(problem: ExamProblem, start: Int64) -> SearchState:
     """The state before any sweep."""
     panel = problem.fitted(start, problem.exam)
     watched = mark(panel, problem.pool, start, problem.watched)
@@ -248,7 +250,7 @@ def _most_promising(order: list[int], sitting: Sitting, settings: ExamSettings) 
     return sorted(order, key=losses.__getitem__)
 
 
-def _after(state: SearchState, rows: Indices, line: Float64) -> SearchState:
+def _after(state: SearchState, rows: Int64, line: Float64) -> SearchState:
     better = line[4] < state.history[:, 4].min()
     best = rows if better else state.best_rows
     return SearchState(rows.copy(), best.copy(), np.vstack([state.history, line]))
@@ -271,5 +273,5 @@ def _finished(state: SearchState, settings: ExamSettings) -> str:
 
 def _order(n_slots: int, sweep: int, seed: int) -> list[int]:
     """Positions in an order of their own in each sweep, so that none is always served first."""
-    order: list[int] = np.random.default_rng([seed, 2, sweep]).permutation(n_slots).tolist()
+    order: list[int] = rng(seed, "swap order", sweep).permutation(n_slots).tolist()
     return order

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from take.rows.arrays import Int64
 from take.selection.exam.outside import OutsideMark
 from take.selection.exam.search import HISTORY_COLUMNS
 from take.selection.exam.settings import ExamSettings
@@ -23,7 +24,7 @@ from take.selection.exam.task import (
 )
 from take.selection.facility import facility
 from take.selection.problem import EachClass, LabelledRows, Selection, SelectionProblem
-from take.selection.rows import Indices, rows_at
+from take.selection.rows import rows_at
 from take.selection.settings import SelectionSettings
 
 _logger = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Sel
     """`facility` in its place, said aloud."""
     _logger.warning(
         "Only %s training rows are left that the language model has not learnt from: too few for "
-        "an exam (fewest_rows is %s). 'facility' chooses instead. To mend: lower the generator's "
+        "an exam (fewest_rows is %s). 'facility' chooses instead. Fix: lower the generator's "
         "token_budget, so that it leaves some, or give more rows.",
         f"{len(problem.unseen):,}",
         settings.exam.fewest_rows,
@@ -115,7 +116,7 @@ def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Sel
     return replace(found, diagnostics={**found.diagnostics, "exam_rows": 0.0})
 
 
-def _rows(rows: LabelledRows, index: Indices, weights: np.ndarray | None = None) -> ExamRows:
+def _rows(rows: LabelledRows, index: Int64, weights: np.ndarray | None = None) -> ExamRows:
     return ExamRows(
         phi=rows_at(rows.phi, index).read(0, len(index)),
         texts=[[column[i] for i in index] for column in rows.texts],
@@ -124,7 +125,7 @@ def _rows(rows: LabelledRows, index: Indices, weights: np.ndarray | None = None)
     )
 
 
-def _by_class(rows: Indices, problem: SelectionProblem) -> list[Indices]:
+def _by_class(rows: Int64, problem: SelectionProblem) -> list[Int64]:
     labels = problem.pool.labels[rows]
     return [rows[labels == label] for label in range(len(problem.budgets))]
 

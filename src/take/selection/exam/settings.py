@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from take.frozen import Frozen
 
 MemberName = Literal["phi", "tfidf", "joint", "centred", "gaussian"]
 ScheduleName = Literal["growing", "rotating", "fixed"]
 
 
-class ExamSettings(BaseModel):
+class ExamSettings(Frozen):
     """How a subset is chosen by what learners taught with it get right.
 
     >>> ExamSettings(members=("phi", "tfidf"), max_sweeps=3).exam_rows
     8000
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     members: tuple[MemberName, ...] = Field(default=("phi", "tfidf"), min_length=1)
     """Feature spaces of the kernel-ridge learners; see `panel.KERNELS`."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from take.blocks import Float32
+from take.rows.arrays import Float32, Float64, Int64
 from take.selection.exam.objective import (
-    Float64,
-    Labels,
     cross_entropy,
     exact_losses,
     label_codes,
@@ -18,7 +16,7 @@ from take.selection.exam.objective import (
     quadratic_losses,
     teaching_codes,
 )
-from take.selection.exam.panel import Indices, Member, Views
+from take.selection.exam.panel import Member, Views
 from take.selection.exam.updates import Taught, swap, teach, vacate
 
 
@@ -27,10 +25,10 @@ class Asked:
     """Labelled rows that a panel is marked on."""
 
     views: Views
-    labels: Labels
+    labels: Int64
     weights: Float64  # ≥ 0, sum 1
 
-    def take(self, rows: Indices) -> Asked:
+    def take(self, rows: Int64) -> Asked:
         """Some of the rows, their weights made to sum to one again."""
         weights = self.weights[rows]
         if not weights.any():  # a part without weight counts all its rows alike
@@ -43,7 +41,7 @@ class Pool:
     """Candidates in order of their class, so that each class is a slice."""
 
     views: Views
-    labels: Labels
+    labels: Int64
     n_classes: int
 
     def candidates(self, label: int) -> slice:
@@ -60,7 +58,7 @@ class Mark:
     accuracy: float
 
 
-def mark(panel: Sequence[Member], pool: Pool, rows: Indices, asked: Asked) -> Mark:
+def mark(panel: Sequence[Member], pool: Pool, rows: Int64, asked: Asked) -> Mark:
     """Teach each member with the pool's `rows` and mark it on the rows asked."""
     codes = label_codes(asked.labels, pool.n_classes)
     targets = teaching_codes(pool.n_classes)[pool.labels[rows]]
@@ -83,7 +81,7 @@ class Sitting:
         self,
         panel: Sequence[Member],
         pool: Pool,
-        rows: Indices,
+        rows: Int64,
         exam: Asked,
         coverage: float = 0.0,
         grams: Sequence[Float32] | None = None,

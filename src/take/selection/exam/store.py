@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from take.artifacts.atomic import atomic_path
-from take.artifacts.digests import code_digests, value_digest
-from take.artifacts.records import damage, record_path, set_aside, write_record
-from take.artifacts.tensors import TensorStream, map_tensors, write_tensors
+from take.reuse.atomic import atomic_path
+from take.reuse.digests import code_digests, value_digest
+from take.reuse.records import damage, record_path, set_aside, write_record
+from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 from take.selection.exam.search import SearchState
 from take.selection.exam.settings import ExamSettings
 from take.selection.exam.task import ExamTask

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from take.blocks import Float32
 from take.errors import InputError
-from take.selection.exam.objective import Float64, Labels
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.random import rng
 from take.selection.exam.outside import OutsideMark, outside_marks
-from take.selection.exam.panel import Indices, Member, Viewer, Views, make_viewer
+from take.selection.exam.panel import Member, Viewer, Views, make_viewer
 from take.selection.exam.search import (
     ExamProblem,
     SearchResult,
@@ -44,7 +44,7 @@ class ExamRows:
 
     phi: Float32  # (n, d) unit vectors
     texts: Sequence[Sequence[str]]  # one column, or two for pairs
-    labels: Labels  # (n,) 0 … C−1
+    labels: Int64  # (n,) 0 … C−1
     weights: Float64 | None = None  # (n,) κ weights; None counts every row alike
 
     def check(self, name: str, n_classes: int) -> None:
@@ -84,7 +84,7 @@ class ExamTask:
     pool: ExamRows
     examined: ExamRows  # train rows, never of the evaluation split: see `draw_parts`
     watched: ExamRows  # others
-    start: Sequence[Indices]  # pool rows of each class; their number is its budget
+    start: Sequence[Int64]  # pool rows of each class; their number is its budget
     train_texts: Sequence[Sequence[str]]  # give TF-IDF its vocabulary and idf
     seed: int = 0
 
@@ -99,15 +99,15 @@ class ExamTask:
 class Parts:
     """Train rows to mark on, and others to watch; they share none."""
 
-    exam: Indices
-    watched: Indices
+    exam: Int64
+    watched: Int64
 
 
 @dataclass(frozen=True)
 class ExamResult:
     """What was chosen, and how the panel did along the way."""
 
-    rows: tuple[Indices, ...]  # K_c rows of the pool for each class
+    rows: tuple[Int64, ...]  # K_c rows of the pool for each class
     panel: tuple[Member, ...]  # as fitted to the rows chosen
     before: Mark  # of the panel on the watched rows, with the start
     after: Mark  # with the rows chosen
@@ -133,7 +133,7 @@ def part_sizes(n_free: int, settings: ExamSettings) -> PartSizes:
     return PartSizes(int(settings.exam_rows * share), int(settings.watched_rows * share))
 
 
-def draw_parts(free: Indices, settings: ExamSettings, seed: int = 0) -> Parts:
+def draw_parts(free: Int64, settings: ExamSettings, seed: int = 0) -> Parts:
     """Draw exam and watched rows from the `free` train rows: those the pool was not learnt from.
 
     >>> parts = draw_parts(np.arange(6, 30), ExamSettings(exam_rows=20, watched_rows=10))
@@ -148,7 +148,7 @@ def draw_parts(free: Indices, settings: ExamSettings, seed: int = 0) -> Parts:
             allowed=f"enough for {settings.parts} parts and a watched row",
             remedy="use another selector for a corpus this small",
         )
-    order = np.random.default_rng([seed, 0]).permutation(free)
+    order = rng(seed, "exam rows").permutation(free)
     return Parts(np.sort(order[:n_exam]), np.sort(order[n_exam : n_exam + n_watched]))
 
 
@@ -215,7 +215,7 @@ def _marked(line: Float64) -> Mark:
     return Mark(loss=float(line[4]), accuracy=float(line[5]))
 
 
-def _check_start(start: Sequence[Indices], labels: Labels) -> None:
+def _check_start(start: Sequence[Int64], labels: Int64) -> None:
     for label, rows in enumerate(start):
         known = (rows >= 0) & (rows < len(labels))
         if not known.all() or (labels[rows] != label).any() or len(np.unique(rows)) < len(rows):

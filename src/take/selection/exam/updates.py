@@ -27,10 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from take.blocks import Float32, block_bounds
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import block_bounds
 from take.selection.exam.objective import BLOCK_ENTRIES, Moves
-
-Float64 = NDArray[np.float64]
 
 
 @dataclass

@@ -1,0 +1,225 @@
+"""What a release folder holds, file by file, and how it was made.
+
+`manifest.json` lists every file with its size and SHA-256; `SHA256SUMS` says the same, and of the
+manifest too, in the form that `sha256sum -c` reads, for those who have no TAKE.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from take import __version__
+from take.frozen import Frozen
+from take.reuse.digests import file_digest, plain, value_digest
+
+if TYPE_CHECKING:
+    from take.audit.privacy.report import PrivacyReport
+
+MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
+_FORMAT = "take-release"
+# What a clone of a repository brings along, on the hub and elsewhere.
+_OF_GIT = (".git/", ".gitattributes", ".gitignore")
+_DIGEST = re.compile(r"[0-9a-f]{16,}")
+_FOLDERS = re.compile(r"(?<![^\s=,\"'])(?:~|[A-Za-z]:)?[\\/]{1,2}(?:[^\s=,\"'\\/]+[\\/])+")
+
+
+class Reproduction(NamedTuple):
+    """How the rows came to be, for whoever wants to make them again."""
+
+    command: str
+    code_version: str
+    parameters: dict[str, dict[str, Any]]
+    """By node."""
+    inputs: dict[str, str]
+    """Content digest by name: of the raw corpus, of models."""
+    made_at: str
+
+    def shareable(self) -> Reproduction:
+        """Without the folders of the machine it was made on, which are nobody's business.
+
+        >>> made = Reproduction("kedro run --params=raw_root=/home/jo/raw", "0.1.0",
+        ...     {"generate": {"language_model": {"model": "/srv/models/small"}}}, {}, "")
+        >>> made.shareable().command
+        'kedro run --params=raw_root=…/raw'
+        >>> made.shareable().parameters["generate"]["language_model"]["model"]
+        '…/small'
+        """
+        return self._replace(
+            command=_FOLDERS.sub("…/", self.command),
+            parameters=_without_folders(plain(self.parameters)),
+            # A place to work in has a name and no contents that count.
+            inputs={name: d for name, d in sorted(self.inputs.items()) if _DIGEST.fullmatch(d)},
+        )
+
+    @property
+    def parameters_digest(self) -> str:
+        """SHA-256 of the parameters: two sets with the same were asked for alike."""
+        return value_digest(self.parameters)
+
+
+class ListedFile(Frozen):
+    """One file's size and checksum."""
+
+    bytes: int
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Manifest(Frozen):
+    """A release: what is in it, and where it is from."""
+
+    format: Literal["take-release"] = "take-release"
+    format_version: Literal[1] = 1
+    corpus: str
+    budget: str = Field(description="as it was asked for")
+    rows: int = Field(description="distilled rows")
+    verdict: Literal["pass", "review", "block"] = Field(description="of the privacy checks")
+    blocked: bool
+    overrides: dict[str, str] = Field(description="check → who let it pass all the same, and why")
+    command: str
+    code_version: str
+    take_version: str
+    made_at: str
+    parameters: dict[str, Any] = Field(description="by node")
+    parameters_sha256: str
+    inputs: dict[str, str] = Field(description="content digests of what the rows were made from")
+    files: dict[str, ListedFile] = Field(description=f"all but {MANIFEST} and {SUMS}")
+
+
+def write_manifest(
+    folder: Path,
+    *,
+    corpus: str,
+    budget: str,
+    rows: int,
+    privacy: PrivacyReport,
+    reproduction: Reproduction,
+) -> Manifest:
+    """List what is in the folder; nothing may be added to it afterwards."""
+    made = reproduction.shareable()
+    manifest = Manifest(
+        corpus=corpus,
+        budget=budget,
+        rows=rows,
+        verdict=privacy.verdict,
+        blocked=privacy.blocked,
+        overrides={c.name: c.overridden for c in privacy.checks if c.overridden},
+        command=made.command,
+        code_version=made.code_version,
+        take_version=__version__,
+        made_at=made.made_at,
+        parameters=made.parameters,
+        parameters_sha256=made.parameters_digest,
+        inputs=made.inputs,
+        files={
+            name: ListedFile(bytes=path.stat().st_size, sha256=file_digest(path))
+            for name, path in _files(folder).items()
+        },
+    )
+    text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
+    (folder / MANIFEST).write_bytes(text.encode("utf-8"))
+    (folder / SUMS).write_bytes(_sums(folder, manifest).encode("utf-8"))
+    return manifest
+
+
+def is_release(folder: Path) -> bool:
+    """Whether the folder holds a release, even one whose manifest was damaged or removed."""
+    try:
+        if f'"{_FORMAT}"' in (folder / MANIFEST).read_text(encoding="utf-8")[:200]:
+            return True
+    except (OSError, UnicodeDecodeError):
+        pass
+    try:
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(line.endswith(f"  {MANIFEST}") for line in lines)
+
+
+def check_manifest(folder: Path) -> list[str]:
+    """What is wrong with a release: files that are missing, altered or added, each named."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        return [f"{path} is missing"]
+    try:
+        manifest = Manifest.model_validate_json(path.read_bytes())
+    except ValidationError:
+        return [f"{path} was altered"]
+    found = _files(folder)
+    problems = [
+        problem
+        for name, entry in manifest.files.items()
+        if (problem := _damage(folder / name, found.get(name), entry))
+    ]
+    added = sorted(set(found) - set(manifest.files))
+    problems += [f"{found[name]} was added to the artifact" for name in added]
+    return problems + _damage_of_sums(folder, manifest)
+
+
+def _damage(path: Path, found: Path | None, entry: ListedFile) -> str:
+    # In the words of `take.reuse.records.damage`: the same is then said once.
+    if found is None:
+        return f"{path} is missing"
+    size = found.stat().st_size
+    if size != entry.bytes:
+        return f"{path} was altered: {size:,} bytes where {entry.bytes:,} were written"
+    if file_digest(found) != entry.sha256:
+        return f"{path} was altered: its SHA-256 is not the recorded one"
+    return ""
+
+
+def _damage_of_sums(folder: Path, manifest: Manifest) -> list[str]:
+    path = folder / SUMS
+    if not path.is_file():
+        return [f"{path} is missing"]
+    wanted, written = _sums(folder, manifest), path.read_bytes().decode("utf-8", "replace")
+    if written == wanted:
+        return []
+    # Nothing else tells of a change in the manifest's own words.
+    is_manifests = set(wanted.splitlines()) - set(written.splitlines()) == {
+        _line(file_digest(folder / MANIFEST), MANIFEST)
+    }
+    altered = folder / MANIFEST if is_manifests else path
+    return [f"{altered} was altered: {MANIFEST} and {SUMS} contradict each other"]
+
+
+def _sums(folder: Path, manifest: Manifest) -> str:
+    digests = {name: entry.sha256 for name, entry in manifest.files.items()}
+    digests[MANIFEST] = file_digest(folder / MANIFEST)
+    return "".join(_line(digest, name) + "\n" for name, digest in sorted(digests.items()))
+
+
+def _line(digest: str, name: str) -> str:
+    return f"{digest}  {name}"
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    found = {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    return {
+        name: path
+        for name, path in found.items()
+        if name not in (MANIFEST, SUMS) and not name.startswith(_OF_GIT)
+    }
+
+
+def _without_folders(value: Any) -> Any:
+    if isinstance(value, dict):
+        # Whoever knows the seed of the noise can take it out again.
+        kept = (key for key in sorted(value) if key != "noise_seed")
+        return {key: _without_folders(value[key]) for key in kept}
+    if isinstance(value, list):
+        return [_without_folders(item) for item in value]
+    if isinstance(value, str) and (
+        value.startswith(("/", "~", "\\\\")) or PureWindowsPath(value).is_absolute()
+    ):
+        return f"…/{PureWindowsPath(value).name}"
+    return value

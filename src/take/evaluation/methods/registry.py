@@ -1,0 +1,54 @@
+"""Methods by name. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from take.errors import InputError, closest
+from take.evaluation.methods.dilm import dilm
+from take.evaluation.methods.distilled import distilled
+from take.evaluation.methods.eda import eda
+from take.evaluation.methods.file import file
+from take.evaluation.methods.full import full
+from take.evaluation.methods.herding import herding
+from take.evaluation.methods.kcenters import kcenters
+from take.evaluation.methods.kmeans import kmeans
+from take.evaluation.methods.material import Method
+from take.evaluation.methods.random import random, random_unstratified
+from take.evaluation.methods.selection import Selection
+from take.scoring.settings import KernelName
+from take.selection.registry import SELECTORS
+
+METHODS: dict[str, Method] = {
+    "full": full,
+    "random": random,
+    "random_unstratified": random_unstratified,
+    "eda": eda,
+    "herding": herding,
+    "kcenters": kcenters,
+    "kmeans": kmeans,
+    "kmeans_pool": Selection(selector="kmeans", tempering=0.0),
+    "dilm": dilm,
+    "file": file,
+    "distilled": distilled,
+    "take": Selection(),
+    "take_without_kappa": Selection(tempering=0.0),
+    "take_unfiltered": Selection(candidates="unfiltered"),
+    "take_real": Selection(candidates="corpus"),
+    **{f"take_kernel_{name}": Selection(kernel=name) for name in get_args(KernelName)},
+    **{f"take_{name}": Selection(selector=name) for name in SELECTORS},
+}
+
+
+def method(name: str) -> Method:
+    """The method of that name.
+
+    >>> method("herdin")
+    Traceback (most recent call last):
+    take.errors.InputError: method: no method is called 'herdin'. Fix: did you mean 'herding'?
+    """
+    if name not in METHODS:
+        raise InputError(
+            f"no method is called {name!r}", where="method", remedy=closest(name, METHODS)
+        )
+    return METHODS[name]

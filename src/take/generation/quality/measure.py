@@ -1,0 +1,168 @@
+"""Measure a pool of generated rows against the corpus it was generated from (METHOD §2, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from take.generation.quality.agreement import Agreements
+from take.generation.quality.distances import (
+    Covered,
+    closest_record,
+    coverage,
+    covered,
+    mean_ratio,
+    worst_regions,
+)
+from take.generation.quality.evidence import PoolEvidence
+from take.generation.quality.mauve import mauve
+from take.generation.quality.ngrams import kolmogorov_smirnov
+from take.generation.quality.report import (
+    ClassQuality,
+    Mauve,
+    Perplexity,
+    PoolQuality,
+    Uniqueness,
+)
+from take.generation.quality.samples import Matched, match
+from take.generation.quality.settings import QualitySettings
+from take.generation.quality.wording import Wordings, unique_share
+from take.rows.arrays import Float64, Int64
+from take.rows.random import rng
+
+__all__ = ["LossOfTexts", "PoolEvidence", "PoolMeasured", "measure_pool"]
+
+LossOfTexts = Callable[[Sequence[str]], Float64]
+"""Mean negative log-likelihood per token of each text, under the base language model."""
+
+_FEWEST_MAUVE_ROWS = 20
+
+
+class PoolMeasured(NamedTuple):
+    """The report, and two tables that hold texts and stay local."""
+
+    report: PoolQuality
+    coverage: pd.DataFrame
+    """The worst covered regions of the corpus by example, beside the pool rows closest to them."""
+    examples: pd.DataFrame
+    """Pool rows of each class, drawn at random."""
+
+
+def measure_pool(
+    evidence: PoolEvidence, settings: QualitySettings, loss_of_texts: LossOfTexts | None = None
+) -> PoolMeasured:
+    """Every indicator of `PoolQuality`, with real rows as the yardstick."""
+    random = rng(settings.seed, "quality sample")
+    matched = match(evidence.pool_labels, evidence.corpus_labels, evidence.seen, random)
+    found = covered(evidence, matched, settings)
+    regions = worst_regions(evidence, found, settings)
+    wording = Wordings(evidence, matched, settings)
+    agreement = Agreements(evidence, settings)
+    everything = slice(None)
+    report = PoolQuality(
+        rows=len(evidence.pool),
+        generated=len(evidence.judged),
+        outcomes=_outcomes(evidence.judged),
+        compared=len(matched),
+        uniqueness=Uniqueness(
+            generated=unique_share(evidence.judged, evidence.text_columns),
+            kept=unique_share(evidence.pool, evidence.text_columns) or 0.0,
+        ),
+        diversity=wording.diversity(),
+        words=wording.lengths(),
+        agreement=agreement.of(everything, everything, everything),
+        closest_record=closest_record(evidence, matched, settings),
+        coverage=coverage(evidence, matched, found, random),
+        mauve=_mauve(evidence, matched, settings),
+        perplexity=_perplexity(evidence, matched, settings, loss_of_texts),
+        worst_regions=regions.report,
+        classes={
+            name: _class_quality(evidence, label, found, wording, agreement)
+            for label, name in evidence.label_names.items()
+        },
+    )
+    return PoolMeasured(report, regions.table, _examples(evidence, settings, random))
+
+
+def _class_quality(
+    evidence: PoolEvidence, label: int, found: Covered, wording: Wordings, agreement: Agreements
+) -> ClassQuality:
+    judged = evidence.judged[(evidence.judged["label"] == label).to_numpy(dtype=np.bool_)]
+    in_pool, in_corpus = evidence.pool_labels == label, evidence.corpus_labels == label
+    measured = in_corpus & found.outside
+    pool, real, ratio = mean_ratio(
+        found.compared.own_class.distance[measured], found.real.own_class.distance[measured]
+    )
+    pool_words, corpus_words = wording.pool_words[in_pool], wording.corpus_words[in_corpus]
+    bleu_pool, bleu_corpus = wording.self_bleu_of_class(label)
+    present = len(pool_words) > 0
+    return ClassQuality(
+        rows=int(in_pool.sum()),
+        generated=len(judged),
+        unique_generated=unique_share(judged, evidence.text_columns),
+        agreement=agreement.of(agreement.before_labels == label, in_pool, in_corpus),
+        words_pool=float(pool_words.mean()) if present else None,
+        words_corpus=float(corpus_words.mean()),
+        words_ks=kolmogorov_smirnov(pool_words, corpus_words) if present else None,
+        self_bleu_pool=bleu_pool,
+        self_bleu_corpus=bleu_corpus,
+        coverage_pool=pool,
+        coverage_real=real,
+        coverage_ratio=ratio,
+    )
+
+
+def _outcomes(judged: pd.DataFrame) -> dict[str, int]:
+    counts = judged["reason"].replace("", "kept").value_counts()
+    return {str(reason): int(count) for reason, count in counts.items()}
+
+
+def _mauve(evidence: PoolEvidence, matched: Matched, settings: QualitySettings) -> Mauve | None:
+    n_rows = min(len(matched), settings.mauve_rows)
+    if n_rows < _FEWEST_MAUVE_ROWS:
+        return None
+    real = evidence.corpus_features(matched.real[:n_rows])
+    other = evidence.corpus_features(matched.other[:n_rows])
+    pool = evidence.pool_features[matched.pool[:n_rows]]
+    return Mauve(
+        pool=mauve(pool, real, settings.seed),
+        corpus=mauve(other, real, settings.seed),
+        rows=n_rows,
+    )
+
+
+def _perplexity(
+    evidence: PoolEvidence,
+    matched: Matched,
+    settings: QualitySettings,
+    loss_of_texts: LossOfTexts | None,
+) -> Perplexity | None:
+    if loss_of_texts is None:
+        return None
+
+    def perplexity(frame: pd.DataFrame, rows: Int64) -> tuple[float, int]:
+        losses = np.asarray(loss_of_texts(evidence.texts(frame.iloc[rows])), dtype=np.float64)
+        if losses.shape != rows.shape:
+            raise ValueError(f"loss_of_texts gave {losses.shape} losses for {len(rows)} texts")
+        losses = losses[np.isfinite(losses)]  # a text of one token may have none
+        return float(np.exp(losses.mean())), len(losses)
+
+    n_rows = min(len(matched), settings.perplexity_rows)
+    pool, pool_rows = perplexity(evidence.pool, matched.pool[:n_rows])
+    corpus, corpus_rows = perplexity(evidence.corpus, matched.real[:n_rows])
+    return Perplexity(pool=pool, corpus=corpus, pool_rows=pool_rows, corpus_rows=corpus_rows)
+
+
+def _examples(
+    evidence: PoolEvidence, settings: QualitySettings, random: np.random.Generator
+) -> pd.DataFrame:
+    drawn = [
+        random.permutation(np.flatnonzero(evidence.pool_labels == label))[
+            : settings.examples_per_class
+        ]
+        for label in np.unique(evidence.pool_labels)
+    ]
+    return evidence.pool.iloc[np.concatenate(drawn)].reset_index(drop=True)

@@ -1,0 +1,123 @@
+"""The rows a fine-tuned model would write, by class and number; written when first asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from take.generation.finetuning.adapter import load_tuned
+from take.generation.language_models import LanguageModel
+from take.generation.sampling.decoders import Decoder, load_decoder
+from take.generation.sampling.rows import LengthBounds, write_rows
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.store import RowStore
+from take.generation.template import Template
+from take.reuse.digests import code_digests, file_digest, value_digest
+from take.rows.blocks import block_bounds
+
+# What decides how many rows are wanted, not how a row is written.
+_NOT_OF_A_ROW = {"rows", "tries"}
+_DECIDING_PACKAGES = ("openvino", "peft", "torch", "transformers")
+
+
+class RowWriter:
+    """Rows start … stop−1 of a class, from disk as far as they are there."""
+
+    def __init__(
+        self,
+        load_model: Callable[[], Any],
+        template: Template,
+        bounds: LengthBounds,
+        settings: SamplingSettings,
+        store: RowStore,
+    ) -> None:
+        self._load_model = load_model
+        self._template = template
+        self._bounds = bounds
+        self._settings = settings
+        self._store = store
+        self._decoder: Decoder | None = None
+        self.seconds = 0.0
+        """Spent writing, loading aside."""
+        self.tokens = 0
+        """Written now, not read from disk."""
+
+    def read(self, label: int, start: int, stop: int) -> pd.DataFrame:
+        """The rows, parsed: label, index, raw, finished, tokens, and the text columns."""
+        kept = self._store.read(label, start, stop)
+        self._write(label, start + len(kept), stop)
+        rows = self._store.read(label, start, stop)
+        return rows.assign(**self._texts(rows))
+
+    def _texts(self, rows: pd.DataFrame) -> dict[str, pd.Series]:
+        parsed = [
+            self._template.parse(raw) if finished else None
+            for raw, finished in zip(rows["raw"], rows["finished"], strict=True)
+        ]
+        return {
+            column: pd.Series([texts[i] if texts else None for texts in parsed], dtype="str")
+            for i, column in enumerate(self._template.columns)
+        }
+
+    def _write(self, label: int, start: int, stop: int) -> None:
+        from tqdm import tqdm
+
+        if start >= stop:
+            return
+        if self._decoder is None:
+            self._decoder = load_decoder(self._settings.decoder, self._load_model())
+        began, tokens_before = time.perf_counter(), self.tokens
+        bar = tqdm(total=stop - start, unit="row", desc=f"sampling class {label}", disable=None)
+
+        def on_step(n_tokens: int, n_done: int) -> None:
+            self.tokens += n_tokens
+            rate = (self.tokens - tokens_before) / (time.perf_counter() - began)
+            bar.set_postfix_str(f"{rate:,.0f} tokens/s", refresh=False)
+            bar.update(n_done)
+
+        for low, high in block_bounds(stop - start, self._settings.batch_rows):
+            numbers = range(start + low, start + high)
+            self._store.add(
+                write_rows(
+                    self._decoder,
+                    self._template,
+                    label,
+                    numbers,
+                    self._bounds,
+                    self._settings,
+                    on_step,
+                )
+            )
+        bar.close()
+        self.seconds += time.perf_counter() - began
+
+
+def row_key(
+    language_model: LanguageModel,
+    tuned: Path,
+    prompts: Sequence[Sequence[int]],
+    bounds: LengthBounds,
+    settings: SamplingSettings,
+) -> str:
+    """A digest of all that decides what the rows are, this code included."""
+    own = settings.model_dump(exclude=_NOT_OF_A_ROW)
+    if settings.decoder != "torch":
+        own.pop("batch_rows")  # OpenVINO's rows are the same in any batch
+    files = sorted(path for path in tuned.iterdir() if path.is_file())
+    return value_digest(
+        {
+            "language_model": language_model.identity,
+            "tuned": {path.name: file_digest(path) for path in files},
+            "prompts": [list(prompt) for prompt in prompts],
+            "bounds": bounds,
+            "settings": own,
+            "code": code_digests("take.generation.sampling.rows")
+            | code_digests(load_tuned.__module__),
+            "versions": [version(name) for name in _DECIDING_PACKAGES],
+        }
+    )

@@ -1,0 +1,235 @@
+"""The screen: every generated row is kept, or dropped for a reason that is recorded (METHOD §2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from take.corpus.spec import TEXT_COLUMNS
+from take.corpus.table import task_of
+from take.encoder.embeddings import Embeddings
+from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
+from take.generation.screening.known import (
+    Details,
+    KnownRows,
+    TextRow,
+    as_columns,
+    text_rows,
+)
+from take.generation.screening.pool import Offer, Pool
+from take.generation.screening.reasons import KEPT, Reason, Verdict
+from take.generation.screening.settings import ScreeningSettings
+from take.generation.screening.sight import SightChecks
+from take.rows.arrays import Float32, Float64
+
+_CANDIDATE_COLUMNS = ("label", "index", "raw", "finished", "tokens")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What candidates are compared with."""
+
+    corpus: pd.DataFrame
+    """Train rows: id, text or text_a and text_b, label (int64), label_name."""
+    evaluation_split: pd.DataFrame
+    embeddings: Embeddings
+    """Rows aligned with the corpus."""
+    encoder: Encoder
+    probe_weights: Float32
+    """(C, features)."""
+    probe_biases: Float32
+    """(C,)."""
+    min_tokens: int
+    max_tokens: int
+    markers: tuple[str, ...]
+    """Special tokens and template markers: never part of a kept text."""
+    most_digits: int | None = None
+    """Digits in a row that a kept text may have; None: any."""
+
+    def __post_init__(self) -> None:
+        n_rows, n_features = self.embeddings.shape
+        if n_rows != len(self.corpus):
+            raise ValueError(f"embeddings have {n_rows} rows, the corpus has {len(self.corpus)}")
+        n_classes = len(self.probe_biases)
+        if self.probe_weights.shape != (n_classes, n_features):
+            raise ValueError(
+                f"probe_weights have shape {self.probe_weights.shape}; "
+                f"{n_classes} biases and {n_features} features ask for {(n_classes, n_features)}"
+            )
+        if not 0 <= self.min_tokens <= self.max_tokens:
+            raise ValueError(f"min_tokens is {self.min_tokens}, max_tokens is {self.max_tokens}")
+        if not all(self.markers):
+            raise ValueError("a marker is empty: it would stand in every text")
+
+
+class Screen:
+    """Judges rows in the order they come; what it keeps counts for the rows after.
+
+    Rows judged in one call or in several, in the same order, are judged alike.
+    """
+
+    def __init__(self, reference: Reference, settings: ScreeningSettings) -> None:
+        self._reference = reference
+        self._settings = settings
+        self._columns = TEXT_COLUMNS[task_of(reference.corpus)]
+        self._train = KnownRows("train", reference.corpus, self._columns, settings)
+        bounds = (reference.min_tokens, reference.max_tokens)
+        self._sight = SightChecks(
+            self._train.rows, reference.markers, bounds, settings, reference.most_digits
+        )
+        self._evaluation = KnownRows(
+            "evaluation", reference.evaluation_split, self._columns, settings
+        )
+        self._pool = Pool(settings)
+        classes = reference.corpus.drop_duplicates("label")
+        self._label_names = dict(zip(classes["label"], classes["label_name"], strict=True))
+
+    def judge(
+        self, candidates: pd.DataFrame, room: Mapping[int, int] | None = None
+    ) -> pd.DataFrame:
+        """Reason ("" if kept), detail, probe_label and probe_confidence of each candidate.
+
+        `room` is how many more rows of each class are wanted; what passes beyond it is surplus.
+        The probe's columns are filled for rows that came as far as being embedded.
+        """
+        needed = (*_CANDIDATE_COLUMNS, *self._columns)
+        if missing := [column for column in needed if column not in candidates.columns]:
+            raise ValueError(f"candidates have no column {', '.join(map(repr, missing))}")
+        rows = text_rows(candidates, self._columns)
+        labels = [int(label) for label in candidates["label"]]
+        verdicts = [
+            self._sight.verdict(row, bool(finished), int(tokens))
+            for row, finished, tokens in zip(
+                rows, candidates["finished"], candidates["tokens"], strict=True
+            )
+        ]
+        passed = [i for i, verdict in enumerate(verdicts) if verdict is None]
+        names = [
+            f"{self._label_name(label)} {index}"
+            for label, index in zip(labels, candidates["index"], strict=True)
+        ]
+        offers = self._examined(
+            [Offer(names[i], rows[i], labels[i]) for i in passed], [labels[i] for i in passed]
+        )
+        seen_by_probe: dict[int, Float64] = {}
+        settled = self._pool.settle(offers, room)
+        for i, offer, verdict in zip(passed, offers, settled, strict=True):
+            verdicts[i] = verdict
+            # A row that repeats one of this very call was embedded; of an earlier call, it was not.
+            is_duplicate = verdict is not None and verdict[0] is Reason.DUPLICATE
+            if offer.probabilities is not None and not is_duplicate:
+                seen_by_probe[i] = offer.probabilities
+        return _judged(candidates.index, verdicts, seen_by_probe)
+
+    def _examined(self, offers: list[Offer], labels: Sequence[int]) -> list[Offer]:
+        """The rows with all that can be said of them before knowing which others are kept."""
+        # What equals a kept row will be dropped, whatever else is found.
+        new = [i for i, offer in enumerate(offers) if not self._pool.holds(offer.row)]
+        copies = self._copies([offers[i].row for i in new])
+        for i, copy in zip(new, copies, strict=True):
+            offers[i] = replace(offers[i], copy=copy)
+        original = [i for i in new if offers[i].copy is None]
+        rows = [offers[i].row for i in original]
+        embedded = self._embedded(rows)
+        if embedded is None:
+            return offers
+        probabilities = self._probed(embedded)
+        resemblances = self._resemblances(rows, embedded)
+        for number, i in enumerate(original):
+            offers[i] = replace(
+                offers[i],
+                copy=resemblances[number],
+                vectors=embedded.strings.take(embedded.rows[number]),
+                probabilities=probabilities[number],
+                contradiction=self._contradiction(labels[i], probabilities[number]),
+            )
+        return offers
+
+    def _copies(self, rows: list[TextRow]) -> list[Verdict | None]:
+        """Copies by their words."""
+        return _first_reasons(
+            {
+                Reason.COPY_OF_TRAIN: self._train.copied(rows),
+                Reason.COPY_OF_EVALUATION: self._evaluation.copied(rows),
+                Reason.NEAR_COPY_OF_TRAIN: self._train.overlapped(rows),
+                Reason.NEAR_COPY_OF_EVALUATION: self._evaluation.overlapped(rows),
+            }
+        )
+
+    def _resemblances(self, rows: list[TextRow], embedded: Embeddings) -> list[Verdict | None]:
+        """Copies by their embeddings."""
+        if self._settings.near_copy_cosine is None:
+            return [None] * len(rows)
+        train, evaluation = self._reference.embeddings, self._evaluation_embeddings
+        return _first_reasons(
+            {
+                Reason.NEAR_COPY_OF_TRAIN: self._train.resembled(rows, embedded, train),
+                Reason.NEAR_COPY_OF_EVALUATION: self._evaluation.resembled(
+                    rows, embedded, evaluation
+                ),
+            }
+        )
+
+    def _embedded(self, rows: list[TextRow]) -> Embeddings | None:
+        settings = self._settings
+        is_off = settings.near_copy_cosine is None and settings.contradiction_threshold is None
+        return None if is_off or not rows else self._embed(rows)
+
+    @cached_property
+    def _evaluation_embeddings(self) -> Embeddings:
+        return self._embed(self._evaluation.rows)
+
+    def _embed(self, rows: list[TextRow]) -> Embeddings:
+        encoder = self._reference.encoder
+        return embed_corpus(as_columns(rows), encoder, EmbeddingSettings()).embeddings
+
+    def _probed(self, embedded: Embeddings) -> Float64:
+        """The probe's probabilities, (rows, C)."""
+        features = embedded.read(0, embedded.shape[0]).astype(np.float64)
+        logits = features @ self._reference.probe_weights.T + self._reference.probe_biases
+        likelihoods = np.exp(logits - logits.max(axis=1, keepdims=True))
+        probabilities: Float64 = likelihoods / likelihoods.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def _contradiction(self, label: int, probabilities: Float64) -> Verdict | None:
+        threshold = self._settings.contradiction_threshold
+        likeliest = int(probabilities.argmax())
+        confidence = float(probabilities[likeliest])
+        if threshold is None or likeliest == label or confidence < threshold:
+            return None
+        name = self._label_name(likeliest)
+        return Reason.LABEL_CONTRADICTED, f"probe says {name} at {confidence:.2f}"
+
+    def _label_name(self, label: int) -> str:
+        return str(self._label_names.get(label, label))
+
+
+def _first_reasons(details: dict[Reason, Details]) -> list[Verdict | None]:
+    """Of each row, the first reason that has something to say."""
+    return [
+        next(((reason, said) for reason, said in zip(details, row, strict=True) if said), None)
+        for row in zip(*details.values(), strict=True)
+    ]
+
+
+def _judged(
+    index: pd.Index, verdicts: Sequence[Verdict | None], probed: dict[int, Float64]
+) -> pd.DataFrame:
+    rows = range(len(verdicts))
+    return pd.DataFrame(
+        {
+            "reason": pd.array([v[0].value if v else KEPT for v in verdicts], dtype="str"),
+            "detail": pd.array([v[1] if v else "" for v in verdicts], dtype="str"),
+            "probe_label": pd.array(
+                [int(probed[i].argmax()) if i in probed else None for i in rows], dtype="Int64"
+            ),
+            "probe_confidence": np.array(
+                [float(probed[i].max()) if i in probed else np.nan for i in rows], dtype=np.float64
+            ),
+        },
+        index=index,
+    )

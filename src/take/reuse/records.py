@@ -1,0 +1,212 @@
+"""The record beside each artifact: its checksums, and what it was made from.
+
+`x.parquet` is accompanied by `x.parquet.record.json`. The checksums notice an altered or truncated
+file; the origin (code, parameters, digests of inputs) tells whether the artifact is still what a
+run would make now.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from take import __version__
+from take.reuse.atomic import write_text_atomically
+from take.reuse.digests import file_digest, value_digest
+
+RECORD_SUFFIX = ".record.json"
+_PUT_ASIDE = ".altered-"
+
+
+class Origin(BaseModel):
+    """All that decides what a node returns."""
+
+    model_config = ConfigDict(frozen=True)
+
+    node: str
+    code: dict[str, str]
+    """Digest by module."""
+    parameters: dict[str, Any]
+    inputs: dict[str, str]
+    """Content digest by dataset."""
+
+    def difference(self, before: Origin) -> str:
+        """What has changed since, in words; empty if nothing has."""
+        changes = [
+            *_changes("parameter", flatten(before.parameters), flatten(self.parameters), show=True),
+            *_changes("input", before.inputs, self.inputs),
+            *_changes("code of", before.code, self.code),
+        ]
+        return "; ".join(changes)
+
+
+class FileEntry(BaseModel):
+    """One file's size and checksum."""
+
+    bytes: int
+    sha256: str
+
+
+class MakingCost(BaseModel):
+    """What it took the node, for all its outputs together."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seconds: float
+    peak_megabytes: float
+    """The most that the process held meanwhile."""
+
+
+class Record(BaseModel):
+    """What is known of an artifact."""
+
+    files: dict[str, FileEntry]
+    made_from: Origin | None = None
+    cost: MakingCost | None = None
+    take_version: str
+    written_at: str
+    checksum: str = ""
+    """Of this record's other fields."""
+
+    def sealed(self) -> Record:
+        """The record with its checksum."""
+        return self.model_copy(update={"checksum": self._own_digest()})
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the record is as it was sealed."""
+        return self.checksum == self._own_digest()
+
+    def _own_digest(self) -> str:
+        # Records of version 0.1 know no cost, and are intact without.
+        unknown = {"checksum"} if self.cost else {"checksum", "cost"}
+        return value_digest(self.model_dump(mode="json", exclude=unknown))
+
+    @property
+    def bytes(self) -> int:
+        """What the artifact takes on disk."""
+        return sum(entry.bytes for entry in self.files.values())
+
+    @property
+    def content_digest(self) -> str:
+        """A digest of the artifact's contents."""
+        return value_digest({name: entry.sha256 for name, entry in self.files.items()})
+
+
+def record_path(artifact: Path) -> Path:
+    """Where the artifact's record stands."""
+    return artifact.with_name(artifact.name + RECORD_SUFFIX)
+
+
+def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
+    """Take the checksums of an artifact that was just written, and keep them beside it."""
+    record = Record(
+        files={
+            name: FileEntry(bytes=path.stat().st_size, sha256=file_digest(path))
+            for name, path in _files(artifact).items()
+        },
+        made_from=made_from,
+        take_version=__version__,
+        written_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    _write(artifact, record)
+    return record
+
+
+def stamp_origin(artifact: Path, made_from: Origin, cost: MakingCost | None = None) -> None:
+    """Add to an artifact's record what it was made from, and what it took."""
+    record = read_record(artifact)
+    if record is None:
+        raise FileNotFoundError(f"{artifact} has no record to stamp")
+    _write(artifact, record.model_copy(update={"made_from": made_from, "cost": cost}))
+
+
+def read_record(artifact: Path) -> Record | None:
+    """The artifact's record, or None if there is none that is whole."""
+    try:
+        record = Record.model_validate_json(record_path(artifact).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+    return record if record.is_intact else None
+
+
+def damage(artifact: Path) -> str:
+    """What is wrong with an artifact's files, naming the file; empty if they are as recorded."""
+    record = read_record(artifact)
+    if record is None:
+        if not record_path(artifact).exists():
+            return f"{artifact} has no record"
+        return f"{record_path(artifact)} was altered"
+    found = _files(artifact)
+    for name, entry in record.files.items():
+        path = found.get(name)
+        if path is None:
+            return f"{artifact if name == artifact.name else artifact / name} is missing"
+        size = path.stat().st_size
+        if size != entry.bytes:
+            return f"{path} was altered: {size:,} bytes where {entry.bytes:,} were written"
+        if file_digest(path) != entry.sha256:
+            return f"{path} was altered: its SHA-256 is not the recorded one"
+    extra = sorted(set(found) - set(record.files))
+    return f"{found[extra[0]]} was added to the artifact" if extra else ""
+
+
+def set_aside(artifact: Path) -> Path:
+    """Move an altered artifact out of the way, so that making it anew loses nothing."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    kept = artifact.with_name(f"{artifact.name}{_PUT_ASIDE}{stamp}")
+    artifact.rename(kept)
+    record_path(artifact).unlink(missing_ok=True)
+    return kept
+
+
+def is_put_aside(path: Path) -> bool:
+    """Whether the file is one that `set_aside` moved."""
+    return _PUT_ASIDE in path.name
+
+
+def _write(artifact: Path, record: Record) -> None:
+    write_text_atomically(record_path(artifact), record.sealed().model_dump_json(indent=1))
+
+
+def _files(artifact: Path) -> dict[str, Path]:
+    if artifact.is_dir():
+        return {
+            path.relative_to(artifact).as_posix(): path
+            for path in sorted(artifact.rglob("*"))
+            if path.is_file()
+        }
+    return {artifact.name: artifact} if artifact.is_file() else {}
+
+
+def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested dictionaries as one, with dotted keys.
+
+    >>> flatten({"a": {"b": 1}, "c": 2})
+    {'a.b': 1, 'c': 2}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _changes(
+    kind: str, before: dict[str, Any], now: dict[str, Any], *, show: bool = False
+) -> list[str]:
+    changes = []
+    for name in sorted(before.keys() | now.keys()):
+        old, new = before.get(name), now.get(name)
+        if old == new:
+            continue
+        if name not in before or name not in now:
+            changes.append(f"{kind} {name} is {'new' if name in now else 'gone'}")
+        else:
+            changes.append(f"{kind} {name} changed" + (f" from {old!r} to {new!r}" if show else ""))
+    return changes

@@ -1,0 +1,1 @@
+"""Rows of numbers and of labelled texts: blocks, nearest rows, array types."""

@@ -1,0 +1,80 @@
+"""Rows in blocks: the one way anything that grows with N is read and computed.
+
+A computation over N rows is a function of one block of rows, mapped over all blocks. Memory then
+depends on the block, not on N, and the same function can be handed to another engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from take.rows.arrays import Float32
+
+Result = TypeVar("Result")
+
+DEFAULT_BLOCK_ROWS = 8192
+
+
+class RowBlocks(Protocol):
+    """N rows of d float32 features that are read a block at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, d)."""
+        ...
+
+    def read(self, start: int, stop: int) -> Float32:
+        """Rows start … stop-1 as an array of shape (stop - start, d)."""
+        ...
+
+
+class ArrayBlocks:
+    """An array, or a memory-mapped one, as `RowBlocks`.
+
+    >>> blocks = ArrayBlocks(np.eye(3, dtype=np.float32))
+    >>> blocks.shape, blocks.read(1, 3).tolist()
+    ((3, 3), [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    def __init__(self, rows: Float32) -> None:
+        self._rows = rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, d)."""
+        n_rows, n_features = self._rows.shape
+        return n_rows, n_features
+
+    def read(self, start: int, stop: int) -> Float32:
+        """Rows start … stop-1."""
+        return np.asarray(self._rows[start:stop], dtype=np.float32)
+
+
+def block_bounds(n_rows: int, block_rows: int = DEFAULT_BLOCK_ROWS) -> Iterator[tuple[int, int]]:
+    """Start and stop of each block of rows, in order.
+
+    >>> list(block_bounds(5, 2))
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    if block_rows < 1:
+        raise ValueError(f"block_rows is {block_rows}; a block has at least one row")
+    for start in range(0, n_rows, block_rows):
+        yield start, min(start + block_rows, n_rows)
+
+
+def map_blocks(
+    compute: Callable[[int, Float32], Result],
+    rows: RowBlocks,
+    block_rows: int = DEFAULT_BLOCK_ROWS,
+) -> Iterator[Result]:
+    """`compute(start, block)` of each block of rows, in order, one block in memory at a time.
+
+    >>> rows = ArrayBlocks(np.ones((5, 2), dtype=np.float32))
+    >>> [float(s) for s in map_blocks(lambda start, block: block.sum(), rows, block_rows=2)]
+    [4.0, 4.0, 2.0]
+    """
+    for start, stop in block_bounds(rows.shape[0], block_rows):
+        yield compute(start, rows.read(start, stop))

@@ -1,0 +1,161 @@
+"""Do the paper's propositions hold here? Gaps with confidence intervals, verdicts, and AUCs.
+
+Everything is measured on the copy whose flipped rows are known (`noise.NoisyCopy`). These are
+indicators for one corpus and one probe, not certificates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from take.rows.arrays import Bools, Float32, Float64
+from take.rows.random import rng
+from take.scoring.hessian import SelfInfluence
+
+Verdict = Literal["holds", "does not hold here", "undecided"]
+CONFIDENCE = 0.95
+MIN_NOISY_ROWS = 10
+
+
+@dataclass(frozen=True)
+class Gap:
+    """E_noisy[v] − E_clean[v], with a 95 % bootstrap interval over rows."""
+
+    value: float
+    low: float
+    high: float
+    n_noisy: int
+
+
+@dataclass(frozen=True)
+class HardSampleBias:
+    """Proposition 1, measured: self-influence of noisy rows against clean ones, and the bound."""
+
+    gap: Gap  # Δ_HSB of Eq. 6
+    relative_gap: float  # Δ_HSB over the mean of all rows
+    verdict: Verdict  # Δ_HSB > 0
+    noisy_norm_minimum: float  # δ
+    clean_norm_maximum: float  # ε
+    lower_bound: float  # (δ² − cond(H) ε²) / λ_max(H), the right side of Eq. 6
+    assumptions_hold: bool  # δ > ε √cond(H), without which the bound says nothing
+
+
+@dataclass(frozen=True)
+class TrajectoryGap:
+    """Proposition 2, measured: how much κ favours noisy rows, against the last checkpoint."""
+
+    kappa: Gap  # left side of Eq. 10
+    last_checkpoint: Gap  # right side of Eq. 10
+    as_written: Verdict  # left < right in the units of Eq. 10
+    normalised: Verdict  # left < right after dividing both scores by their own mean
+    normalised_difference: Gap
+    premise: Verdict  # assumption A3 of the proof: the last checkpoint favours noisy rows
+
+
+def bootstrap_gap(values: Float64, is_noisy: Bools, resamples: int, seed: int) -> Gap:
+    """Difference of means, noisy minus clean, and the percentile interval of its bootstrap.
+
+    >>> values, is_noisy = np.array([1.0, 1.0, 3.0, 3.0]), np.array([False, False, True, True])
+    >>> bootstrap_gap(values, is_noisy, resamples=100, seed=0)
+    Gap(value=2.0, low=2.0, high=2.0, n_noisy=2)
+    """
+    random = rng(seed, "diagnostics bootstrap")
+    groups = [values[is_noisy], values[~is_noisy]]
+    means = np.empty((2, resamples))
+    for which, group in enumerate(groups):
+        for i in range(resamples):
+            means[which, i] = group[random.integers(len(group), size=len(group))].mean()
+    low, high = np.quantile(means[0] - means[1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    value = float(groups[0].mean() - groups[1].mean())
+    return Gap(value, float(low), float(high), len(groups[0]))
+
+
+def verdict_positive(gap: Gap) -> Verdict:
+    """Whether the gap is above zero, when its interval allows an answer.
+
+    >>> verdict_positive(Gap(1.0, 0.5, 1.5, 99)), verdict_positive(Gap(0.1, -0.5, 0.6, 99))
+    ('holds', 'undecided')
+    """
+    if gap.n_noisy < MIN_NOISY_ROWS:
+        return "undecided"  # resampling a handful of rows says nothing of others
+    if gap.low > 0:
+        return "holds"
+    return "does not hold here" if gap.high < 0 else "undecided"
+
+
+def hard_sample_bias(
+    influence: SelfInfluence, last_norms: Float32, is_noisy: Bools, resamples: int, seed: int
+) -> HardSampleBias:
+    """Eq. 6: Δ_HSB = E_noisy[I_self] − E_clean[I_self] ≥ (δ² − cond(H) ε²) / λ_max(H).
+
+    `last_norms` are the gradient norms at the last checkpoint; δ is the smallest among noisy rows
+    and ε the largest among clean ones, as the proposition has it.
+    """
+    gap = bootstrap_gap(influence.values, is_noisy, resamples, seed)
+    delta, epsilon = float(last_norms[is_noisy].min()), float(last_norms[~is_noisy].max())
+    condition = influence.largest_eigenvalue / influence.smallest_eigenvalue
+    return HardSampleBias(
+        gap=gap,
+        relative_gap=gap.value / float(influence.values.mean()),
+        verdict=verdict_positive(gap),
+        noisy_norm_minimum=delta,
+        clean_norm_maximum=epsilon,
+        lower_bound=(delta**2 - condition * epsilon**2) / influence.largest_eigenvalue,
+        assumptions_hold=delta > epsilon * condition**0.5,
+    )
+
+
+def trajectory_gap(
+    kappa: Float64, last: Float64, is_noisy: Bools, resamples: int, seed: int
+) -> TrajectoryGap:
+    """Eq. 10: E_noisy[κ] − E_clean[κ] < E_noisy[κ†] − E_clean[κ†], where κ† = 1/I(·, T−1).
+
+    κ sums T checkpoints and κ† takes one, so κ is larger by about Σ k(t), and a negative gap grows
+    with it: as written, Eq. 10 can hold by scale alone. Dividing each score by its own mean, as the
+    weights do, removes that; both verdicts are given.
+    """
+
+    def gap(values: Float64) -> Gap:
+        return bootstrap_gap(values, is_noisy, resamples, seed)
+
+    last_gap = gap(last)
+    normalised = gap(last / last.mean() - kappa / kappa.mean())
+    return TrajectoryGap(
+        kappa=gap(kappa),
+        last_checkpoint=last_gap,
+        as_written=verdict_positive(gap(last - kappa)),
+        normalised=verdict_positive(normalised),
+        normalised_difference=normalised,
+        premise=verdict_positive(last_gap),
+    )
+
+
+def flipped_label_auc(scores: Float64, is_flipped: Bools) -> float:
+    """Chance that a flipped row scores below a clean one, ties counting half (ROC-AUC).
+
+    1 means the scorer pushes every wrong label down; 0.5 that it does not see them; below 0.5 that
+    it favours them, which for a scorer is the hard-sample bias.
+
+    >>> flipped_label_auc(np.array([0.1, 0.9, 0.5]), np.array([True, False, False]))
+    1.0
+    """
+    ranks = average_ranks(scores)
+    n_flipped = int(is_flipped.sum())
+    n_clean = len(scores) - n_flipped
+    above = ranks[~is_flipped].sum() - n_clean * (n_clean + 1) / 2
+    return float(above / (n_clean * n_flipped))
+
+
+def average_ranks(values: Float64) -> Float64:
+    """Ranks from 1; equal values share the mean of theirs.
+
+    >>> average_ranks(np.array([5.0, 3.0, 5.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last_rank = np.cumsum(counts)
+    ranks: Float64 = (last_rank - (counts - 1) / 2)[inverse]
+    return ranks

@@ -1,0 +1,222 @@
+"""The probe's training trajectory θ_0 … θ_{T−1} (METHOD §1.1).
+
+A linear head with bias, logits = W φ(x) + b, is trained on the whole corpus with cross-entropy and
+AdamW. A twin with the same start, batches and steps never sees the held-out rows: it shows when the
+head stops generalising, without costing the real head any row. Both are trained in one pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import RowBlocks, map_blocks
+from take.rows.random import rng
+from take.scoring.batches import shuffled_batches
+from take.scoring.errors import ScoringError
+from take.scoring.settings import ScheduleName, ScoringSettings
+
+N_PROBES = 2  # the real one, and its twin that does not see the held-out rows
+UPDATES_BETWEEN_CHECKPOINTS = 4  # at least, so that neighbouring checkpoints differ
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # AdamW's usual constants
+
+
+@dataclass(frozen=True)
+class ProbeTrajectory:
+    """T checkpoints of the probe and how well each does. Every field is an array."""
+
+    weights: Float32  # (T, C, d)
+    biases: Float32  # (T, C)
+    steps: NDArray[np.int64]  # (T,) updates before each checkpoint; the first is 0
+    train_loss: Float64  # (T,) mean cross-entropy over the whole corpus
+    train_accuracy: Float64  # (T,)
+    held_out_rows: NDArray[np.int64]  # rows of the corpus that the twin never saw
+    held_out_loss: Float64  # (T,) of the twin, on those rows
+    held_out_accuracy: Float64  # (T,)
+
+
+def checkpoint_steps(schedule: ScheduleName, checkpoints: int, updates: int) -> NDArray[np.int64]:
+    """After how many updates each of the T checkpoints is taken: 0 first, all updates last.
+
+    `even` spreads them evenly over training; `log` in a constant ratio, which resolves early
+    learning.
+
+    >>> checkpoint_steps("even", checkpoints=5, updates=100).tolist()
+    [0, 25, 50, 75, 100]
+    >>> checkpoint_steps("log", checkpoints=5, updates=1000).tolist()
+    [0, 1, 10, 100, 1000]
+    """
+    if checkpoints < 2:
+        raise ScoringError(f"T is {checkpoints}", "checkpoints", "2 or more", "raise `checkpoints`")
+    if updates < checkpoints - 1:
+        raise ScoringError(
+            f"{updates} updates cannot give {checkpoints} different checkpoints",
+            "trajectory",
+            f"at least {checkpoints - 1} updates",
+            "raise `epochs`, or lower `batch_size` or `checkpoints`",
+        )
+    if schedule == "even":
+        return np.linspace(0, updates, checkpoints).round().astype(np.int64)
+    steps = np.geomspace(updates, 1, checkpoints - 1)[::-1].round().astype(np.int64)
+    # Early steps round to the same number: push each past the one before it, but not past the end.
+    later = np.arange(checkpoints - 1)
+    steps = np.maximum.accumulate(steps - later) + later
+    steps = np.minimum(steps, updates - later[::-1])
+    return np.concatenate([[0], steps])
+
+
+class _AdamW:
+    """AdamW on one array, in place: θ ← θ(1 − ηα) − η m̂ / (√v̂ + ε)."""
+
+    def __init__(self, parameter: Float32, learning_rate: float, weight_decay: float) -> None:
+        self._parameter = parameter
+        self._rate, self._decay = learning_rate, weight_decay
+        self._mean = np.zeros_like(parameter)
+        self._square = np.zeros_like(parameter)
+        self._updates = 0
+
+    def update(self, gradient: Float32) -> None:
+        self._updates += 1
+        self._mean += (1 - BETA_1) * (gradient - self._mean)
+        self._square += (1 - BETA_2) * (gradient * gradient - self._square)
+        rate = self._rate / (1 - BETA_1**self._updates)
+        scale = np.sqrt(self._square / (1 - BETA_2**self._updates)) + EPSILON
+        self._parameter *= 1 - self._rate * self._decay
+        self._parameter -= rate * self._mean / scale
+
+
+def softmax(logits: Float32) -> Float32:
+    """p_c = e^{z_c} / Σ e^{z}, over the last axis.
+
+    >>> softmax(np.array([[0.0, 0.0]], dtype=np.float32)).tolist()
+    [[0.5, 0.5]]
+    """
+    exponentials: Float32 = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    exponentials /= exponentials.sum(axis=-1, keepdims=True)
+    return exponentials
+
+
+def train_probe(
+    features: RowBlocks, labels: Int64, n_classes: int, settings: ScoringSettings
+) -> ProbeTrajectory:
+    """Train the probe on every row and keep T checkpoints of it.
+
+    θ_0 is zero: the problem is convex, so no symmetry needs breaking, and a random start would put
+    pure noise into the first column of the influence matrix.
+
+    >>> from take.rows.blocks import ArrayBlocks
+    >>> features = ArrayBlocks(np.eye(4, dtype=np.float32))
+    >>> settings = ScoringSettings(checkpoints=3, epochs=50, batch_size=4)
+    >>> probe = train_probe(features, np.array([0, 0, 1, 1]), 2, settings)
+    >>> probe.weights.shape, float(probe.train_accuracy[-1])
+    ((3, 2, 4), 1.0)
+    """
+    unseen = _held_out_rows(features.shape[0], settings)
+    steps, weights, biases = _train_twins(features, labels, n_classes, unseen, settings)
+    train = _evaluate(features, labels, np.ones_like(unseen), weights[:, 0], biases[:, 0])
+    twin = _evaluate(features, labels, unseen, weights[:, 1], biases[:, 1])
+    return ProbeTrajectory(
+        weights=np.ascontiguousarray(weights[:, 0]),
+        biases=np.ascontiguousarray(biases[:, 0]),
+        steps=steps,
+        train_loss=train[0],
+        train_accuracy=train[1],
+        held_out_rows=np.flatnonzero(unseen),
+        held_out_loss=twin[0],
+        held_out_accuracy=twin[1],
+    )
+
+
+class _Checkpoints(NamedTuple):
+    steps: NDArray[np.int64]  # (T,)
+    weights: Float32  # (T, N_PROBES, C, d)
+    biases: Float32  # (T, N_PROBES, C)
+
+
+def _train_twins(
+    features: RowBlocks,
+    labels: Int64,
+    n_classes: int,
+    unseen: NDArray[np.bool_],
+    settings: ScoringSettings,
+) -> _Checkpoints:
+    """Train the probe and its twin on the same batches; the twin's loss skips unseen rows."""
+    n_rows, n_features = features.shape
+    batch_size = _batch_size(n_rows, settings)
+    updates = max(1, round(settings.epochs * n_rows / batch_size))
+    steps = checkpoint_steps(settings.schedule, settings.checkpoints, updates)
+    trained_on = np.ones((n_rows, N_PROBES), dtype=np.float32)
+    trained_on[unseen, 1] = 0
+
+    # AdamW works number by number, so two heads stacked as one train as they would apart.
+    W = np.zeros((N_PROBES * n_classes, n_features), dtype=np.float32)
+    b = np.zeros(N_PROBES * n_classes, dtype=np.float32)
+    weight_step = _AdamW(W, settings.learning_rate, settings.weight_decay)
+    bias_step = _AdamW(b, settings.learning_rate, weight_decay=0.0)  # nothing to shrink to
+    one_hot = np.eye(n_classes, dtype=np.float32)
+    kept_weights, kept_biases = [W.copy()], [b.copy()]
+    keep_after = set(steps.tolist())
+    batches = shuffled_batches(features, batch_size, updates, settings.seed)
+    for step, (rows, block) in enumerate(batches, start=1):
+        logits = (block @ W.T + b).reshape(batch_size, N_PROBES, n_classes)
+        residual = softmax(logits) - one_hot[labels[rows]][:, None, :]
+        counts = trained_on[rows]
+        residual *= (counts / np.maximum(counts.sum(axis=0), 1))[:, :, None]
+        gradient: Float32 = residual.reshape(batch_size, -1)
+        weight_step.update(gradient.T @ block)
+        bias_step.update(gradient.sum(axis=0, dtype=np.float32))
+        if step in keep_after:
+            kept_weights.append(W.copy())
+            kept_biases.append(b.copy())
+    shape = (settings.checkpoints, N_PROBES, n_classes)
+    return _Checkpoints(
+        steps,
+        np.stack(kept_weights).reshape(*shape, n_features),
+        np.stack(kept_biases).reshape(shape),
+    )
+
+
+def _batch_size(n_rows: int, settings: ScoringSettings) -> int:
+    """The batch size of the settings, or less: a small corpus, too, needs enough updates."""
+    wanted_updates = UPDATES_BETWEEN_CHECKPOINTS * (settings.checkpoints - 1)
+    return max(1, min(settings.batch_size, n_rows, settings.epochs * n_rows // wanted_updates))
+
+
+def _held_out_rows(n_rows: int, settings: ScoringSettings) -> NDArray[np.bool_]:
+    count = max(1, round(settings.held_out_share * n_rows))
+    # A stream of its own, so that the rows held out do not change with how batches are drawn.
+    random = rng(settings.seed, "probe held-out rows")
+    held_out = np.zeros(n_rows, dtype=np.bool_)
+    held_out[random.choice(n_rows, size=count, replace=False)] = True
+    return held_out
+
+
+def _evaluate(
+    features: RowBlocks,
+    labels: Int64,
+    chosen: NDArray[np.bool_],
+    weights: Float32,
+    biases: Float32,
+) -> Float64:
+    """Mean loss and accuracy of each checkpoint on the chosen rows, as an array (2, T)."""
+    T, C, n_features = weights.shape
+    stacked = np.ascontiguousarray(weights.reshape(T * C, n_features).T)
+
+    def sums(start: int, block: Float32) -> Float64:
+        inside = chosen[start : start + len(block)]
+        y = labels[start : start + len(block)][inside]
+        logits = (block[inside] @ stacked).reshape(len(y), T, C) + biases
+        p_label = np.take_along_axis(softmax(logits), y[:, None, None], axis=2)[:, :, 0]
+        right = logits.argmax(axis=2) == y[:, None]
+        # A probability that rounds to zero has a large loss, not an infinite one.
+        loss = -np.log(np.maximum(p_label, np.finfo(np.float32).tiny))
+        return np.stack([loss.sum(axis=0, dtype=np.float64), right.sum(axis=0, dtype=np.float64)])
+
+    total = np.zeros((2, T))
+    for part in map_blocks(sums, features):
+        total += part
+    return total / max(1, int(chosen.sum()))

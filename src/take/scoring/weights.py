@@ -1,0 +1,148 @@
+"""From the influence matrix to κ (Eq. 9), and from any scores to capped weights that sum to one."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from take.rows.arrays import Float32, Float64
+from take.rows.blocks import block_bounds
+from take.scoring.errors import ScoringError, ScoringWarning
+
+LOW_ESS_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class KnowledgeScores:
+    """κ of every row, and how much of I the floor had to lift."""
+
+    kappa: Float64  # (N,)
+    floored_entries: NDArray[np.int64]  # (T,) entries of each column that the floor touched
+
+
+@dataclass(frozen=True)
+class WeightReport:
+    """How far from uniform the weights are, and what floor and cap did to them."""
+
+    n_rows: int
+    floored_entries: int  # of the N x T influence matrix; 0 for scorers that do not invert it
+    floored_share: float
+    capped_rows: int
+    largest_weight: float  # as a multiple of 1/N
+    effective_rows: float  # ESS = 1 / Σ w²
+    effective_share: float  # ESS / N
+    effective_share_before_cap: float  # which the cap cannot flatter
+    top_percent_share: float  # mass of the heaviest 1 % of the rows
+    total_variation: float  # ½ Σ |w_n − 1/N|, the bound of Remark 1 in units of the diameter
+    low_effective_share: bool  # ESS / N before the cap below 10 %: a few rows speak for the corpus
+
+
+def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> KnowledgeScores:
+    """Eq. 9: κ_n = Σ_t k(t) / I(n, t), with I column-normalised and floored.
+
+    I(·, t) ← I(·, t) / Σ_n I(n, t) makes checkpoints comparable; then I(n, t) is lifted to `floor`
+    times its column's mean, 1/N, because 1/I has no bound. A kernel value of zero drops its column.
+
+    >>> influence = np.array([[1.0], [3.0]], dtype=np.float32)
+    >>> knowledge_scores(influence, np.array([1.0]), floor=0.1).kappa.round(3).tolist()
+    [4.0, 1.333]
+    """
+    n_rows, T = influence.shape
+    column_sums = influence.sum(axis=0, dtype=np.float64)
+    if not (np.isfinite(column_sums) & (column_sums > 0)).all():
+        t = int(np.argmax(~(np.isfinite(column_sums) & (column_sums > 0))))
+        raise ScoringError(
+            f"gradient norms sum to {column_sums[t]:g}",
+            f"influence matrix, checkpoint {t}",
+            "a finite positive sum in each column",
+            "check the embeddings; lower `learning_rate` if the probe has saturated",
+        )
+    kappa = np.empty(n_rows)
+    floored = np.zeros(T, dtype=np.int64)
+    # Blocks keep the float64 copies small; I itself is N x T float32.
+    for start, stop in block_bounds(n_rows):
+        normalised = influence[start:stop] / column_sums
+        floored += np.count_nonzero(normalised < floor / n_rows, axis=0)
+        kappa[start:stop] = (1 / np.maximum(normalised, floor / n_rows)) @ kernel
+    return KnowledgeScores(kappa, floored)
+
+
+def capped_weights(scores: Float64, cap: float) -> Float64:
+    """W ∝ scores, no weight above cap/N, sum 1.
+
+    w_n = min(cap/N, s · score_n) for the one s that makes Σ w = 1, so rows below the cap keep
+    their proportions. Found by sorting: with the k largest at the cap, s = (1 − k·cap/N) / Σ rest,
+    and the right k is the first at which the next row stays below the cap.
+
+    >>> capped_weights(np.array([8.0, 1.0, 1.0]), cap=1.5).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    n_rows = len(scores)
+    bad = ~(np.isfinite(scores) & (scores >= 0))
+    if bad.any() or not scores.any():
+        row = int(np.argmax(bad)) if bad.any() else 0
+        raise ScoringError(
+            f"score is {scores[row]}" if bad.any() else "every score is zero",
+            f"scores, row {row}" if bad.any() else "scores",
+            "finite scores ≥ 0, one of them positive",
+            "check the scorer and its settings",
+        )
+    limit = cap / n_rows
+    if np.count_nonzero(scores) * limit < 1:
+        raise ScoringError(
+            f"{np.count_nonzero(scores)} of {n_rows} rows have a positive score",
+            "scores",
+            f"at least {math.ceil(n_rows / cap)} rows, as no weight may exceed {cap:g}/N",
+            "raise `cap`, or use another scorer",
+        )
+    shares = scores / scores.max()  # extreme scales would overflow the sums
+    descending = np.sort(shares)[::-1]
+    rest = np.cumsum(descending[::-1])[::-1]  # Σ of each row and all smaller ones
+    scales = np.maximum(1 - np.arange(n_rows) * limit, 0) / np.where(rest > 0, rest, np.inf)
+    # Rounding may let every positive score seem above the cap; the last of them never is.
+    capped = min(int(np.argmax(scales * descending <= limit)), np.count_nonzero(scores) - 1)
+    weights: Float64 = np.minimum(shares * scales[capped], limit)
+    return weights
+
+
+def weigh(
+    scores: Float64, cap: float, floored_entries: int = 0, entries: int = 0
+) -> tuple[Float64, WeightReport]:
+    """Weights of the scores and the report that says whether to trust them.
+
+    >>> weights, report = weigh(np.ones(4), cap=10)
+    >>> weights.tolist(), report.effective_share
+    ([0.25, 0.25, 0.25, 0.25], 1.0)
+    """
+    weights = capped_weights(scores, cap)
+    n_rows = len(weights)
+    effective = float(1 / (weights @ weights))
+    uncapped = scores / scores.max()
+    share_before_cap = float(uncapped.sum() ** 2 / (uncapped @ uncapped)) / n_rows
+    top = math.ceil(n_rows / 100)
+    report = WeightReport(
+        n_rows=n_rows,
+        floored_entries=floored_entries,
+        floored_share=floored_entries / max(entries, 1),
+        capped_rows=int(np.count_nonzero(weights >= cap / n_rows)),
+        largest_weight=float(weights.max() * n_rows),
+        effective_rows=effective,
+        effective_share=effective / n_rows,
+        effective_share_before_cap=share_before_cap,
+        top_percent_share=float(np.partition(weights, n_rows - top)[n_rows - top :].sum()),
+        total_variation=float(np.abs(weights - 1 / n_rows).sum() / 2),
+        low_effective_share=share_before_cap < LOW_ESS_SHARE,
+    )
+    if report.low_effective_share:
+        warnings.warn(
+            f"effective sample size before the cap is {share_before_cap * n_rows:.0f} of {n_rows} "
+            f"rows ({share_before_cap:.1%}, below {LOW_ESS_SHARE:.0%}): a few rows speak for the "
+            "corpus. Raise `floor`, lower `cap`, or use the `uniform` scorer.",
+            ScoringWarning,
+            stacklevel=2,
+        )
+    return weights, report

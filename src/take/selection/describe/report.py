@@ -1,0 +1,239 @@
+"""What was measured of a distilled set: numbers and class names only, each with its meaning.
+
+Holds no text, because MLflow logs it. All figures are indicators: the theory behind them (METHOD
+§5) assumes much of what a user would like to be promised, so that none of them is a guarantee.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from take.frozen import Frozen
+from take.generation.quality import report as quality_report
+
+
+class Side(Frozen):
+    """How far the sampled corpus is from some rows of the pool."""
+
+    cost: float = Field(
+        description="Σ w min C: mean squared distance, by weight, of a corpus row to the nearest "
+        "of these rows that the scope allows; what selection by transport minimises (Eq. 3)."
+    )
+    w1: float = Field(
+        description="Exact W₁ from the weighted corpus to these rows, all of equal mass and of any "
+        "class: the distance in Theorem 1. It also charges for mass that does not fit the rows."
+    )
+    w1_floor: float = Field(
+        description="Σ w min ‖·‖ over these rows of any class: no weights on them, equal or not, "
+        "and no choice among them, could have a lower W₁."
+    )
+
+
+class Comparison(Frozen):
+    """Pool, random choice and distilled rows against one and the same sample of the corpus."""
+
+    pool: Side = Field(
+        description="Before: the whole pool. Its cost is a floor that no choice from it can "
+        "undercut. Its W₁ is not: a choice that leaves the pool's odd rows out can be nearer to "
+        "the corpus than the pool as a whole; only its `w1_floor` bounds every choice."
+    )
+    random: Side = Field(
+        description="Equally many pool rows at random (of each class, under the scope `class`), "
+        "mean over several draws: what a choice without thought gives."
+    )
+    distilled: Side = Field(description="After: the distilled rows.")
+    reached: float | None = Field(
+        description="How much of the way from the random choice's cost (0) to the whole pool's (1) "
+        "the distilled rows go; below 0 they cover worse than chance. None if there is no way."
+    )
+    sampled_rows: int = Field(
+        description="Corpus rows, drawn by weight, that stand for the corpus here. A sample is "
+        "some way from its corpus, so W₁ is biased upwards: compare it only at equal sample."
+    )
+    corpus_rows: int = Field(description="Rows of the corpus.")
+    random_draws: int = Field(description="Random choices averaged.")
+
+
+class PlanCost(Frozen):
+    """The entropic plan of Eq. 11 from the sampled corpus to the distilled rows, equal masses."""
+
+    cost: float = Field(
+        description="⟨γ, C⟩: mean squared distance that mass travels when every distilled row must "
+        "receive equally much, of any class; above `cost`, the masses do not fit the rows."
+    )
+    marginal_error: float = Field(
+        description="Σ_c |Σ_n γ_nc − 1/K|: mass that is still on the wrong row; the solver's own "
+        "error, small by the tolerance it stopped at."
+    )
+    epsilon: float = Field(description="ε of Eq. 11.")
+    iterations: int = Field(description="Passes over the sample until it converged.")
+
+
+class Reweighting(Frozen):
+    """How far the weights move the corpus: Remark 1."""
+
+    w1: float = Field(
+        description="Exact W₁(P_D, P^w) on a sample of corpus rows: 0 with equal weights; the part "
+        "of the distance to the plain corpus that is due to weighting."
+    )
+    bound: float = Field(
+        description="2 · ½ Σ |w_n − 1/N| over all rows: Remark 1's bound on W₁(P_D, P^w), with 2, "
+        "the diameter of the whole unit sphere; that of the corpus is not measured and is smaller, "
+        "so this is loose."
+    )
+    total_variation: float = Field(
+        description="½ Σ |w_n − 1/N|: the share of all mass that the weights shift to other rows."
+    )
+    sampled_rows: int = Field(description="Corpus rows drawn, uniformly, for the exact distance.")
+
+
+class Covering(Frozen):
+    """Distances of corpus rows to the nearest distilled row."""
+
+    mean: float = Field(description="r̄ of Assumption 1, with the distilled rows as the pool.")
+    weighted_mean: float = Field(description="The same with each row counted by its weight.")
+    p95: float = Field(description="95 % of corpus rows have a distilled row at most this far.")
+    p99: float = Field(description="99 % of corpus rows have a distilled row at most this far.")
+    largest: float = Field(description="The row served worst: r of Assumption 1.")
+
+
+class Coverage(Frozen):
+    """Whether there is a distilled row near every corpus row, over the whole corpus."""
+
+    any_class: Covering
+    own_class: Covering | None = Field(
+        description="To the nearest distilled row of the row's own class; rows of a class without "
+        "one are left out. None if no class has one."
+    )
+    random: Covering = Field(
+        description="The same as the scope has it (own class, or any if global), for one random "
+        "choice of the same size: the yardstick."
+    )
+    uncovered_rows: int = Field(
+        description="Corpus rows of a class of which nothing was distilled."
+    )
+
+
+class Representation(Frozen):
+    """How evenly the distilled rows share the corpus among them."""
+
+    effective_rows: float = Field(
+        description="(Σ m)² / Σ m² of the masses the rows stand for: so many rows of equal mass "
+        "would be as uneven; far below the number of rows, a few stand for nearly everything."
+    )
+    effective_share: float = Field(description="The same as a share of the distilled rows.")
+    largest_mass: float = Field(description="Share of the corpus's weight the heaviest row has.")
+    idle_rows: int = Field(
+        description="Distilled rows that stand for nothing: no corpus row has them as its main "
+        "target."
+    )
+    stray_rows: int = Field(
+        description="Corpus rows assigned to a row of another class, because nothing of their own "
+        "was distilled; 0 under the scope `global`, which does not ask."
+    )
+    stray_mass: float = Field(description="Share of the corpus's weight such rows have.")
+
+
+class ClassDistilled(Frozen):
+    """One class; distances are to distilled rows of the class itself, none where it has none."""
+
+    rows: int = Field(description="Distilled rows of this class.")
+    corpus_rows: int = Field(description="Corpus rows of this class.")
+    mass: float = Field(description="Share of the corpus's weight in this class.")
+    cost: float | None = Field(
+        description="Mean squared distance, by weight within the class; none if it has no weight."
+    )
+    mean_distance: float | None = Field(description="r̄ of its corpus rows.")
+    p95_distance: float | None = Field(description="95 % of its corpus rows are at most this far.")
+
+
+class Region(Frozen):
+    """One group of corpus rows that the distilled rows cover worst."""
+
+    share: float = Field(description="Share of the corpus in this region.")
+    distance: float = Field(description="Mean distance of its rows to the nearest distilled row.")
+    pool_distance: float = Field(
+        description="Mean distance to the nearest row of the whole pool: nearly as large, the pool "
+        "has nothing like them; far smaller, the choice left them out."
+    )
+
+
+class Knee(Frozen):
+    """Where the budget curve bends."""
+
+    k: int | None = Field(
+        description="Rows per class (in all, if global) beyond which the transport cost falls "
+        "slowly; none where the curve has no bend. About coverage, not about accuracy."
+    )
+    depth: float | None = Field(
+        description="How far the cost lies below the chord there, against log k, as a share of its "
+        "whole fall: 0 is straight, near 1 a right angle."
+    )
+    sentence: str = Field(description="The same in words.")
+
+
+class RunFacts(Frozen):
+    """How the rows were chosen."""
+
+    selector: str = Field(description="The selector that chose the rows.")
+    scope: str = Field(
+        description="`class`: a row stands for rows of its own class only; `global`: for any."
+    )
+    budget: str = Field(description="The budget as it was asked for.")
+    seed: int = Field(description="Seed of the choice.")
+    tempering: float | None = Field(
+        default=None,
+        description="Power the corpus weights were raised to: 1 leaves them, 0 makes them equal; "
+        "none if not tempered.",
+    )
+
+
+class DistillationReport(Frozen):
+    """How well a few chosen rows stand for a weighted corpus. Indicators, not guarantees."""
+
+    run: RunFacts
+    rows: int = Field(description="Distilled rows.")
+    pool_rows: int = Field(description="Rows of the pool they were chosen from.")
+    cost: float = Field(
+        description="Σ w min C of the distilled rows over every corpus row, as the scope has it."
+    )
+    transport: Comparison
+    plan: PlanCost
+    reweighting: Reweighting
+    coverage: Coverage
+    representation: Representation
+    classes: dict[str, ClassDistilled]
+    regions: dict[str, Region] = Field(
+        default_factory=dict, description="The regions of the corpus that are covered worst."
+    )
+    knee: Knee | None = Field(default=None, description="None where no budget curve was made.")
+
+    def summary(self) -> str:
+        """The figures to look at first, in one line; the random choice stands in brackets."""
+        chosen, chance = self.transport.distilled, self.transport.random
+        share = self.representation.effective_share
+        return (
+            f"cost {chosen.cost:.3f} ({chance.cost:.3f}), W₁ {chosen.w1:.3f} ({chance.w1:.3f}), "
+            f"mass spread over {share:.0%} of {self.rows} rows"
+        )
+
+
+def meanings() -> dict[str, str]:
+    """One sentence on each figure, by its dotted name in the report; `*` is any class or region.
+
+    >>> meanings()["classes.*.rows"]
+    'Distilled rows of this class.'
+    """
+    # Of a part that is measured three times over, what tells the three apart has a sentence too.
+    models: dict[str, type[BaseModel]] = {
+        "": DistillationReport,
+        "transport.": Comparison,
+        "coverage.": Coverage,
+    }
+    described = {
+        prefix + name: field.description
+        for prefix, model in models.items()
+        for name, field in model.model_fields.items()
+        if field.description
+    }
+    return described | quality_report.meanings(DistillationReport)

@@ -1,0 +1,1 @@
+"""Texts compared with texts: normalisation, word overlap, shared spans, tokens."""

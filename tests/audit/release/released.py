@@ -1,0 +1,181 @@
+"""Facts of a made-up run, for card and release: real models, with values their types allow."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pandas as pd
+from pydantic import BaseModel
+
+from take.audit.balance.report import BalanceReport
+from take.audit.privacy.report import PrivacyReport
+from take.audit.release.card import CardFacts, dataset_card
+from take.audit.release.folder import Release
+from take.audit.release.manifest import Reproduction
+from take.corpus.ingest import CorpusReport
+from take.corpus.spec import About
+from take.evaluation.cells import CellResult, cells_table
+from take.evaluation.summary import summary_table
+from take.generation.finetuning.report import FineTuningReport
+from take.generation.quality.report import PoolQuality
+from take.selection.describe.report import DistillationReport
+from take.selection.report import SelectionReport
+
+NAMES = ["bad", "good"]
+MADE = Reproduction(
+    command="kedro run --pipeline=distill --params=corpus=films,budget=2/class",
+    code_version="0.1.0 (1a2b3c4)",
+    parameters={
+        "select_rows": {"distillation": {"selection": {"selector": "exam", "seed": 7}}},
+        "score_rows": {"scoring": {"scorer": "trajectory", "seed": 3}},
+    },
+    inputs={"raw_corpus": "c" * 64, "language_model": "d" * 64},
+    made_at="2026-11-16T12:00:00+00:00",
+)
+ABOUT = About(
+    licence="cc-by-4.0",
+    licence_note="Named in the archive.",
+    source="Jo Doe, https://example.org/films",
+    citation="@misc{films,\n  title = {Films},\n}",
+    language="en",
+    contains_personal_data="no",
+)
+
+
+def filled(model: type[BaseModel], **given: Any) -> Any:
+    """An instance whose fields, where not given, have a value of their type."""
+    values = {
+        name: given[name] if name in given else _value(field.annotation)
+        for name, field in model.model_fields.items()
+        if name in given or field.is_required()
+    }
+    return model(**values)
+
+
+def _value(kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return get_args(kind)[0]
+    if get_origin(kind) in (Union, types.UnionType):
+        return None if type(None) in get_args(kind) else _value(get_args(kind)[0])
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return filled(kind)
+    if get_origin(kind) in (dict, list):
+        return get_origin(kind)()
+    return {float: 0.5, int: 1, str: "x", bool: False}[kind]
+
+
+def check(name: str, verdict: str = "pass", overridden: str | None = None) -> dict[str, Any]:
+    sentence = f"3 rows concern {name}."
+    return {"name": name, "verdict": verdict, "sentence": sentence, "overridden": overridden}
+
+
+def privacy(*checks: dict[str, Any], **given: Any) -> PrivacyReport:
+    checks = checks or (check("verbatim"), check("pii", "review"))
+    verdicts = [found["verdict"] for found in checks]
+    worst = max(verdicts, key=["pass", "review", "block"].index)
+    blocked = any(c["verdict"] == "block" and not c["overridden"] for c in checks)
+    return filled(PrivacyReport, checks=checks, verdict=worst, blocked=blocked, **given)
+
+
+def balance(sentence: str = "Twice as many as in the corpus.") -> BalanceReport:
+    finding = {"value": 2.0, "low": 1.5, "high": 2.5, "p_adjusted": 0.001, "sentence": sentence}
+    findings = [
+        {**finding, "name": f"{verdict} figure", "where": "distilled", "verdict": verdict}
+        for verdict in ("shifted", "even", "untold")
+    ]
+    return filled(BalanceReport, findings=findings)
+
+
+def rows(names: list[str] = NAMES, texts: list[str] | None = None) -> pd.DataFrame:
+    texts = texts or ["dull", "a grand film, and a true one", "flat as a board", "fine"]
+    labels = [place % 2 for place in range(len(texts))]
+    return pd.DataFrame(
+        {
+            "id": [f"d{place:04x}" for place in range(len(texts))],
+            "text": texts,
+            "label": labels,
+            "label_name": [names[label] for label in labels],
+            "weight": 1.0,
+        }
+    )
+
+
+def evaluated() -> pd.DataFrame:
+    cells = [
+        CellResult(
+            corpus="films",
+            budget="2/class",
+            method=method,
+            learner="lr",
+            set_seed=seed,
+            training_seed=0,
+            accuracy=accuracy + 0.01 * seed,
+            set_digest=f"{method}{seed}",
+        )
+        for method, accuracy in (("full", 0.9), ("random", 0.6), ("distilled", 0.8))
+        for seed in (0, 1)
+    ]
+    return summary_table(cells_table(cells), {})
+
+
+def corpus_report(names: list[str] = NAMES, **given: Any) -> CorpusReport:
+    counts = filled(
+        CorpusReport.model_fields["train"].annotation,
+        rows_kept=2_000,
+        rows_by_class=dict.fromkeys(names, 1_000),
+    )
+    given = {"corpus": "films", "task": "single", "budget": "2/class", "about": ABOUT, **given}
+    return filled(CorpusReport, labels=names, train=counts, evaluation=counts, **given)
+
+
+def facts(names: list[str] = NAMES, **given: Any) -> CardFacts:
+    distilled = given.pop("distilled", rows(names))
+    made = {
+        "corpus_report": corpus_report(names),
+        "selection_report": filled(SelectionReport, selector="exam", budget="2/class", rows=4),
+        "distillation_report": filled(DistillationReport),
+        "pool_quality": filled(PoolQuality, generated=8_000, rows=5_000),
+        "fine_tuning_report": filled(FineTuningReport, language_model="Small_LM (4-bit)"),
+        "privacy": privacy(),
+        "balance": balance(),
+        "evaluation_summary": None,
+        "reproduction": MADE,
+    }
+    return CardFacts(distilled=distilled, class_names=names, **{**made, **given})
+
+
+def totals(distilled: pd.DataFrame) -> pd.DataFrame:
+    """As `take.selection.describe.lineage.lineage_tables` makes it."""
+    return pd.DataFrame(
+        {
+            "id": distilled["id"],
+            "label_name": distilled["label_name"],
+            "assigned_mass": 1 / len(distilled),
+            "listed_mass": 0.1,
+            "unlisted_mass": 1 / len(distilled) - 0.1,
+            "rows": 500,
+            "mean_distance": 1.1,
+        }
+    )
+
+
+def released(told: CardFacts | None = None, **given: Any) -> Release:
+    told = told or facts()
+    made = {
+        "distilled": told.distilled,
+        "class_names": told.class_names,
+        "card": dataset_card(told),
+        "page": "<!doctype html>\n<title>films</title>\n",
+        "lineage_totals": totals(told.distilled),
+        "privacy": told.privacy,
+        "balance": told.balance,
+        "corpus": told.corpus_report.corpus,
+        "budget": told.corpus_report.budget,
+        "reproduction": told.reproduction,
+    }
+    return Release(**{**made, **given})
+
+
+def section(card: str, title: str) -> str:
+    return card.split(f"\n## {title}\n")[1].split("\n## ", maxsplit=1)[0]

@@ -1,0 +1,156 @@
+"""The charts: where things are drawn, and that every name in them is escaped."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from take.audit.release.charts import Mark, Series, curve, histogram
+from take.audit.release.charts_map import Places, Spot, coverage_map, places
+from take.audit.release.charts_rows import Row, bar, bars, intervals
+from take.audit.release.charts_svg import GRID, Scale, Tick, log_ticks, round_ticks
+
+NASTY = """<script>alert("1")</script> & 'so'"""
+
+
+def parsed(markup: str) -> ElementTree.Element:
+    """Well-formed, or an error."""
+    return ElementTree.fromstring(f"<root>{markup}</root>")
+
+
+def of_class(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
+    return [one for one in root.iter() if name in (one.get("class") or "").split()]
+
+
+def test_histogram_shows_shares_of_each_series() -> None:
+    drawn = histogram([0, 1, 2], [Series("a", [1, 3]), Series("b", [300, 100], "beside")], "x")
+    ours, beside = (of_class(parsed(drawn), name)[-1].get("d") for name in ("ours", "beside"))
+    heights = [
+        sorted({round(GRID - float(y)) for y in re.findall(r"[\d.]+ ([\d.]+)", str(path))})
+        for path in (ours, beside)
+    ]
+    assert heights[0] == heights[1]  # 25 % and 75 %, the other way round
+    assert heights[0][2] == pytest.approx(3 * heights[0][1], abs=2)
+
+
+def test_curve_marks_the_chosen_point_where_it_is() -> None:
+    drawn = curve([1, 10, 100], [Series("cost", [3, 2, 1])], "rows", "cost", [(10, 2.0, "chosen")])
+    (dot,) = of_class(parsed(drawn), "chosen")
+    assert (dot.get("cx"), dot.get("cy")) == ("50%", "50%")
+
+
+def test_curve_of_one_budget_and_gaps() -> None:
+    parsed(curve([1], [Series("cost", [2.0])], "rows", "cost", [(1, 2.0, "chosen")]))
+    gappy = curve([1, 2, 4], [Series("w1", [3.0, float("nan"), 1.0])], "rows", "distance")
+    assert "nan" not in gappy
+
+
+def test_a_budget_beyond_the_curve_stays_in_the_picture() -> None:
+    drawn = curve([1, 2], [Series("cost", [3, 2])], "rows", "cost", [(8, 1.5, "chosen")])
+    (dot,) = of_class(parsed(drawn), "chosen")
+    assert dot.get("cx") == "100%"
+
+
+def test_intervals_end_in_arrows_where_they_go_on() -> None:
+    scale = Scale(0.5, 2, log=True)
+    rows = [Row("bounded", 1, 0.8, 1.2), Row("open", 1, 0.8, None), Row("far", 1, 0.01, 9)]
+    lines = parsed(intervals(rows, scale, [Tick(1, "1")], "ratio"))[0]
+    arrows = [len(of_class(line, "arrow")) for line in lines[:3]]
+    assert arrows == [0, 1, 2]
+    (dot,) = of_class(lines[0], "dot")
+    assert dot.get("cx") == "50%"
+
+
+def test_a_value_beyond_the_axis_is_not_drawn_elsewhere() -> None:
+    lines = parsed(intervals([Row("x", 50, None, None, "50 ×")], Scale(0, 5), [], "ratio"))[0]
+    assert not of_class(lines[0], "dot")
+    assert "50 ×" in ElementTree.tostring(lines[0], encoding="unicode")
+
+
+@pytest.mark.parametrize(("part", "width"), [(0.5, "50"), (7, "100"), (-1, "0")])
+def test_bars_stay_in_their_track(part: float, width: str) -> None:
+    assert f"width:{width}%" in bar(part)
+
+
+def test_all_names_are_escaped() -> None:
+    spot = Spot("row-1", NASTY)
+    found = Places(
+        np.zeros((1, 2)), [np.ones((2, 2))], [np.zeros((1, 2))], [np.ones(1)], np.zeros((1, 2, 2))
+    )
+    for drawn in (
+        histogram([0, 1], [Series(NASTY, [1]), Series("b", [1])], NASTY, [Mark(0.5, NASTY)]),
+        curve([1, 2], [Series(NASTY, [1, 2]), Series("b", [1, 2])], NASTY, NASTY, [(1, 1, NASTY)]),
+        intervals([Row(NASTY, 1, 0, 2, NASTY)], Scale(0, 2), [Tick(1, NASTY)], NASTY),
+        bars([(NASTY, 1, NASTY)]),
+        coverage_map(found, [NASTY], [[spot]]),
+    ):
+        root = parsed(drawn)
+        assert "script" not in {one.tag for one in root.iter()}
+        told = "".join(root.itertext()) + " ".join(
+            value for one in root.iter() for value in one.attrib.values()
+        )
+        assert NASTY in told
+
+
+def test_map_reads_a_figure_and_its_json() -> None:
+    from tests.audit.release.sample import evidence
+
+    figure = evidence(names=["a", "b", "c"]).transport_map
+    direct, through_json = places(figure), places(_json(figure))
+    assert direct is not None
+    assert through_json is not None
+    for one, other in ((direct, through_json),):
+        assert [part.shape for part in one.distilled] == [(2, 2)] * 3
+        assert sum(mass.sum() for mass in one.masses) == pytest.approx(1)
+        np.testing.assert_allclose(one.ends, other.ends, atol=1e-6)
+        assert not np.isnan(one.ends).any()
+
+
+def _json(figure: object) -> dict:
+    import json
+
+    return json.loads(figure.to_json())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "figure", [None, {"data": []}, {"data": [{"mode": "lines", "x": [], "y": []}]}]
+)
+def test_what_is_no_map_is_none(figure: object) -> None:
+    assert places(figure) is None
+
+
+def test_map_grows_little_with_the_corpus() -> None:
+    random = np.random.default_rng(0)
+    many = [random.standard_normal((200_000, 2)) for _ in range(2)]
+    found = Places(many[0], many, [np.zeros((2, 2))] * 2, [np.ones(2)] * 2, np.zeros((0, 2, 2)))
+    assert len(coverage_map(found, ["a", "b"], [])) < 60_000
+
+
+def test_heavier_rows_are_larger_and_none_covers_a_smaller_one() -> None:
+    found = Places(
+        np.empty((0, 2)),
+        [np.array([[0, 0], [1, 1]])],
+        [np.array([[0.5, 0.5], [0.5, 0.5]])],
+        [np.array([0.1, 0.9])],
+        np.zeros((0, 2, 2)),
+    )
+    radii = [
+        float(one.get("r") or 0) for one in of_class(parsed(coverage_map(found, ["a"], [])), "spot")
+    ]
+    assert radii == sorted(radii, reverse=True)
+    assert radii[0] > radii[1]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (0.52, 0.77), (-3, 8), (1e-4, 2e-4), (0, 12345)])
+def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
+    ticks = round_ticks(low, high)
+    assert 2 <= len(ticks) <= 7
+    assert all(low - 1e-9 <= tick.value <= high + 1e-9 for tick in ticks)
+    assert len({tick.name for tick in ticks}) == len(ticks)
+
+
+def test_ticks_of_many_decades_are_thinned() -> None:
+    assert [tick.name for tick in log_ticks(1, 10_000)] == ["1", "10", "100", "1,000", "10,000"]

@@ -1,0 +1,92 @@
+"""An evaluation is shown only if it is of these rows and of this split."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from take.audit.balance.settings import BalanceSettings
+from take.audit.release.evaluated import KnownAccuracy, known_accuracy
+from take.evaluation.cells import CellResult, cells_table
+from take.evaluation.prepared import as_training_set
+from take.evaluation.store import CellStore
+from tests.audit.release.released import rows
+
+SPLIT = pd.DataFrame(
+    {
+        "text": [f"film {i} was {'fine' if i % 2 else 'flat'}" for i in range(40)],
+        "label": [i % 2 for i in range(40)],
+        "label_name": [("bad", "good")[i % 2] for i in range(40)],
+    }
+)
+PREDICTED = np.where(np.arange(40) % 5, SPLIT["label"], 1 - SPLIT["label"])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> CellStore:
+    return CellStore(tmp_path)
+
+
+def cells(store: CellStore, distilled: pd.DataFrame) -> pd.DataFrame:
+    cell = CellResult(
+        corpus="films",
+        budget="2/class",
+        method="distilled",
+        learner="lr",
+        set_seed=0,
+        training_seed=0,
+        accuracy=float((SPLIT["label"] == PREDICTED).mean()),
+        macro_f1=0.8,
+        set_digest=as_training_set(distilled).digest,
+        asked_rows=40,
+        fingerprint="f" * 16,
+    )
+    store.keep_cell(cell, PREDICTED)
+    return cells_table([cell])
+
+
+def known(
+    store: CellStore, found: pd.DataFrame | None, distilled: pd.DataFrame, split: pd.DataFrame
+) -> KnownAccuracy:
+    return known_accuracy(found, store, distilled, split, {}, BalanceSettings())
+
+
+def test_it_is_shown_in_all_and_by_slice(store: CellStore) -> None:
+    shown = known(store, cells(store, rows()), rows(), SPLIT)
+    assert shown.summary["mean"].tolist() == [0.8]
+    assert set(shown.slices["learner"]) == {"lr"}
+
+
+def test_no_evaluation_is_none(store: CellStore) -> None:
+    shown = known(store, None, rows(), SPLIT)
+    assert shown.summary.empty
+    assert shown.slices.empty
+
+
+def test_that_of_other_rows_is_not(store: CellStore) -> None:
+    found = cells(store, rows())
+    assert known(store, found, rows(texts=["other", "rows"]), SPLIT).summary.empty
+
+
+def test_that_of_another_split_is_not(store: CellStore, caplog: pytest.LogCaptureFixture) -> None:
+    found = cells(store, rows())
+    other = SPLIT.assign(label=SPLIT["label"].iloc[::-1].to_numpy())
+    with caplog.at_level(logging.WARNING):
+        assert known(store, found, rows(), other).summary.empty
+    assert "another split" in caplog.text
+
+
+def test_without_its_predictions_it_is_not_and_nothing_fails(
+    store: CellStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The folder of cells may be deleted at any time."""
+    found = cells(store, rows())
+    shutil.rmtree(store.folder / "cells")
+    with caplog.at_level(logging.WARNING):
+        assert known(store, found, rows(), SPLIT).summary.empty
+    assert "cannot be read" in caplog.text

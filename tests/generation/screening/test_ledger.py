@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from take.generation.screening.ledger import Account, LedgerReport
+from take.generation.screening.reasons import Reason
+
+
+def judged() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "label": [0, 0, 0, 1, 1, 0],
+            "reason": ["", "duplicate", "duplicate", "", "surplus", "parse_failure"],
+        }
+    )
+
+
+def test_every_row_is_in_one_place() -> None:
+    report = LedgerReport.of(judged(), ["bad", "good", "neither"])
+    bad = report.classes["bad"]
+    assert (bad.generated, bad.kept) == (4, 1)
+    assert {r: n for r, n in bad.dropped.items() if n} == {"duplicate": 2, "parse_failure": 1}
+    assert report.classes["good"].dropped[Reason.SURPLUS] == 1
+    assert report.classes["neither"].generated == 0
+    assert (report.totals.generated, report.totals.kept) == (6, 2)
+    assert list(report.totals.dropped) == list(Reason)
+
+
+def test_it_survives_json() -> None:
+    report = LedgerReport.of(judged(), ["bad", "good"])
+    assert LedgerReport.model_validate_json(report.model_dump_json()) == report
+
+
+@pytest.mark.parametrize("reason", ["boredom", None])
+def test_a_reason_that_is_none_is_refused(reason: str | None) -> None:
+    rows = pd.DataFrame({"label": [0, 0], "reason": ["", reason]})
+    with pytest.raises(ValueError, match="boredom|2 rows were generated but 1 kept"):
+        LedgerReport.of(rows, ["bad"])
+
+
+def test_a_label_without_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"labels \[1\] are not among 0 … 0"):
+        LedgerReport.of(judged(), ["bad"])
+
+
+def test_accounts_that_do_not_add_up_are_refused() -> None:
+    with pytest.raises(ValidationError, match="5 rows were generated but 2 kept \\+ 2 dropped = 4"):
+        Account(generated=5, kept=2, dropped={Reason.EMPTY: 2})
+    account = Account(generated=2, kept=1, dropped={Reason.EMPTY: 1})
+    other = Account(generated=2, kept=1, dropped={Reason.TOO_LONG: 1})
+    with pytest.raises(ValidationError, match="empty 0 ≠ 1, too_long 1 ≠ 0"):
+        LedgerReport(classes={"bad": account}, totals=other)
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        Account(generated=0, kept=1, dropped={Reason.EMPTY: -1})

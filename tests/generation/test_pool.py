@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import logging
+
+import pandas as pd
+import pytest
+
+from take.generation.pool import fill_pool, ledger_rows, pool_rows
+from take.generation.screening.reasons import Reason
+
+NAMES = ["bad", "good"]
+
+
+def read_rows(label: int, start: int, stop: int) -> pd.DataFrame:
+    numbers = range(start, stop)
+    return pd.DataFrame(
+        {
+            "label": [label] * len(numbers),
+            "index": list(numbers),
+            "raw": [f"{label}-{number}" for number in numbers],
+            "text": [f"{label}-{number}" for number in numbers],
+            "tokens": 3,
+            "finished": True,
+        }
+    )
+
+
+def keeping_one_in(step: int):
+    def judge(rows: pd.DataFrame, room: dict[int, int]) -> pd.DataFrame:
+        left, reasons = dict(room), []
+        for label, index in zip(rows["label"], rows["index"], strict=True):
+            reason = "empty" if index % step else "" if left[label] else Reason.SURPLUS.value
+            left[label] -= reason == ""
+            reasons.append(reason)
+        return pd.DataFrame(
+            {
+                "reason": reasons,
+                "detail": "",
+                "probe_label": rows["label"].astype("Int64"),
+                "probe_confidence": 0.9,
+            }
+        )
+
+    return judge
+
+
+def test_every_class_is_filled_and_every_row_accounted_for() -> None:
+    judged = fill_pool(read_rows, keeping_one_in(2), [50, 30], NAMES, tries=5)
+    for label, share in enumerate((50, 30)):
+        rows = judged[judged["label"] == label]
+        assert (rows["reason"] == "").sum() == share
+        assert rows["index"].tolist() == list(range(len(rows)))  # no number skipped or repeated
+    pool = pool_rows(judged, NAMES, ["text"])
+    ledger = ledger_rows(judged, NAMES)
+    assert len(pool) + len(ledger) == len(judged)
+    assert set(ledger["reason"]) <= {"empty", Reason.SURPLUS}
+
+
+def test_surplus_is_what_comes_after_the_share() -> None:
+    judged = fill_pool(read_rows, keeping_one_in(3), [40, 40], NAMES, tries=9)
+    for label in (0, 1):
+        rows = judged[judged["label"] == label]
+        last_kept = rows.loc[rows["reason"] == "", "index"].max()
+        surplus = rows.loc[rows["reason"] == Reason.SURPLUS, "index"]
+        assert (surplus > last_kept).all()
+
+
+def test_a_class_that_cannot_be_filled_gives_up_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        judged = fill_pool(read_rows, keeping_one_in(10), [30, 30], NAMES, tries=2)
+    assert (judged["label"] == 0).sum() == 60
+    assert (judged["reason"] == "").sum() == 12
+    assert "Class 'bad' has 6 of the 30 rows wanted after 60 tries" in caplog.text
+    assert "tries" in caplog.text
+
+
+def test_a_class_of_which_nothing_is_kept_ends_too() -> None:
+    def judge(rows: pd.DataFrame, room: dict[int, int]) -> pd.DataFrame:
+        return keeping_one_in(1)(rows, room).assign(
+            reason=["empty" if label else "" for label in rows["label"]]
+        )
+
+    judged = fill_pool(read_rows, judge, [10, 10], NAMES, tries=3)
+    assert (judged["label"] == 1).sum() == 30
+    assert (judged["reason"] == "").sum() == 10
+
+
+def test_pool_ids_are_by_content() -> None:
+    judged = fill_pool(read_rows, keeping_one_in(1), [3, 3], NAMES, tries=1)
+    pool = pool_rows(judged, NAMES, ["text"])
+    assert pool["id"].is_unique
+    assert pool["label_name"].tolist() == ["bad"] * 3 + ["good"] * 3
+    assert pool_rows(judged.iloc[::-1], NAMES, ["text"]).equals(pool)
