@@ -18,13 +18,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
 from take.generation.screening.screen import Reference, Screen
 from take.generation.screening.settings import ScreeningSettings
+from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import words
 
 DATA = Path("data")

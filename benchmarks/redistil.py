@@ -18,9 +18,9 @@ import numpy as np
 from selection import Made, load
 
 from take.corpus.budget import Budget
-from take.corpus.table import class_ids, class_sizes, text_columns
 from take.rows.arrays import Int64
 from take.rows.blocks import block_bounds
+from take.rows.labelled import class_ids, class_sizes, text_columns
 from take.selection.exam.objective import label_codes
 from take.selection.exam.panel import calibrate, make_viewer
 from take.selection.exam.sitting import Asked, Pool, mark

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.corpus.table import class_ids, class_sizes, text_columns
 from take.encoder.embeddings import Embeddings
 from take.rows.arrays import Float32, Int64
+from take.rows.labelled import class_ids, class_sizes, text_columns
 from take.selection.exam.outside import outside_marks
 from take.selection.exam.panel import Views, make_viewer
 from take.selection.exam.sitting import Asked, Pool

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from take.corpus.table import class_names, task_of
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
@@ -29,6 +28,7 @@ from take.generation.sampling.settings import SamplingSettings
 from take.generation.template import Template
 from take.reuse.tensors import map_tensors
 from take.rows.blocks import block_bounds
+from take.rows.labelled import class_names, task_of
 from take.rows.nearest import nearest
 from take.text.normalise import text_key
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from take.corpus.table import class_ids, text_columns
 from take.learners import Shared, Taught, Texts, make_learner
 from take.learners.settings import TransformerSettings, UpdateSettings
+from take.rows.labelled import class_ids, text_columns
 
 ROWS_PER_CLASS, ASKED = 20, 1500
 

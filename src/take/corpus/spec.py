@@ -16,9 +16,7 @@ from pydantic import (
 
 from take.errors import InputError, closest
 from take.frozen import Frozen
-
-Task = Literal["single", "pair"]
-TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
+from take.rows.labelled import TEXT_COLUMNS, Task
 
 # The name becomes a folder of artifacts, so it may not leave the folder it is put in.
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")

@@ -8,11 +8,11 @@ from typing import Any, NoReturn, cast
 
 from kedro.io import AbstractDataset, DatasetError
 
-from take.corpus.table import class_names, class_sizes
 from take.datasets.artifact import Artifact, check_together
 from take.errors import InputError
 from take.evaluation.prepared import PreparedCorpus
 from take.reuse.digests import value_digest
+from take.rows.labelled import class_names, class_sizes
 
 PARTS = (
     *("corpus", "evaluation_split", "embeddings", "weights", "trajectory", "influence"),

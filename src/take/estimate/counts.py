@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.corpus.table import class_sizes, text_columns
 from take.encoder.cache import string_keys
 from take.encoder.embeddings import unique_strings
 from take.encoder.encode import Encoder
@@ -19,6 +18,7 @@ from take.generation.finetuning.settings import FineTuningSettings
 from take.generation.quality.settings import QualitySettings
 from take.generation.sampling.settings import SamplingSettings
 from take.rows.arrays import Int64
+from take.rows.labelled import class_sizes, text_columns
 from take.scoring.settings import ScoringSettings
 from take.selection.settings import SelectionSettings
 

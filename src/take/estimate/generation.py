@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.corpus.table import class_names, task_of
 from take.estimate.counts import GenerationCounts
 from take.generation.finetuning.canaries import plant
 from take.generation.finetuning.examples import TrainingRows
@@ -24,6 +23,7 @@ from take.generation.sampling.writer import row_key
 from take.generation.template import Template
 from take.reuse.records import record_path
 from take.rows.arrays import Int64
+from take.rows.labelled import class_names, task_of
 
 _PART = re.compile(r"class-(\d+)-rows-(\d+)-(\d+)\.parquet")
 

@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
@@ -24,6 +22,14 @@ from take.generation.screening.reasons import Reason
 from take.learners.base import Texts
 from take.reuse.digests import code_digests, value_digest
 from take.rows.arrays import Float64
+from take.rows.labelled import (
+    TEXT_COLUMNS,
+    class_ids,
+    class_names,
+    class_sizes,
+    task_of,
+    text_columns,
+)
 from take.scoring.errors import ScoringWarning
 from take.scoring.evidence import Evidence
 from take.scoring.influence import InfluenceMatrix

@@ -15,8 +15,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from take.corpus.spec import TEXT_COLUMNS, Task
 from take.errors import InputError
+from take.rows.labelled import TEXT_COLUMNS, Task
 
 _LINE_BREAK = "\n"
 # What may close a sentence, with the quote or bracket that may follow it.

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.ingest import text_keys
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
 from take.rows.arrays import Int64
+from take.rows.labelled import TEXT_COLUMNS, task_of
 
 _logger = logging.getLogger(__name__)
 

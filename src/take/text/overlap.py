@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from take.encoder.embeddings import Embeddings
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, block_bounds
-from take.rows.mixing import mixed
+from take.rows.random import mixed
 from take.text.normalise import words
 
 # ℓ below. A larger one makes prefixes longer and pairs fewer; of 2, 3 and 4, 2 was fastest on

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from take.generation.screening.known import TextRow
 from take.rows.arrays import Int32, Int64
 from take.rows.blocks import block_bounds
-from take.rows.mixing import mixed
+from take.rows.random import mixed
 from take.text.normalise import words
 
 # A text of the reference ends in the one and a text of the queries in the other, so that no run

@@ -22,9 +22,9 @@ from take.audit.release.exports import (
     to_jsonl,
     write_datasets_folder,
 )
-from take.corpus.spec import Task
 from take.datasets.artifact import TableArtifact
 from take.errors import InputError
+from take.rows.labelled import Task
 from tests.audit.release.hostile import (
     HOSTILE,
     NAMES,

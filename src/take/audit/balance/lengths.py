@@ -10,8 +10,8 @@ from take.audit.balance.findings import Bounds, Draft, times
 from take.audit.balance.report import LengthShift, Quantiles
 from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.settings import BalanceSettings
-from take.corpus.spec import TEXT_COLUMNS
 from take.rows.arrays import Float64
+from take.rows.labelled import TEXT_COLUMNS
 
 _LEVELS = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 

@@ -17,9 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.audit.balance.terms import Groups, mentions
-from take.corpus.table import class_ids, class_names, task_of, text_columns
 from take.errors import InputError
 from take.rows.arrays import Float64, Int64
+from take.rows.labelled import class_ids, class_names, task_of, text_columns
 from take.text.tokens import Tokens, Vocabulary
 
 

@@ -18,12 +18,12 @@ from take.audit.balance.intervals import compare
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.terms import mentions, sides
 from take.audit.release.shares import clopper_pearson
-from take.corpus.table import class_ids, class_names, text_columns
 from take.errors import InputError
 from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore
 from take.learners.base import Model, Texts
 from take.rows.arrays import Float64, Int64
+from take.rows.labelled import class_ids, class_names, text_columns
 from take.text.tokens import Vocabulary
 
 _THIRDS = ("shortest", "middle", "longest")

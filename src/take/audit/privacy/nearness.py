@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
 from take.audit.privacy.report import DistancesReport, Table
 from take.corpus.ingest import text_keys
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import class_ids, task_of
 from take.encoder.embeddings import Embeddings
 from take.rows.arrays import Int64
+from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of
 from take.rows.random import rng
 
 _MOST_ROWS = 20_000

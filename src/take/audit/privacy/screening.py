@@ -13,9 +13,8 @@ from take.audit.privacy.pii import ALL_KINDS, PiiFinding, find_pii, masked
 from take.audit.privacy.pii_text import plain
 from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
 from take.audit.privacy.settings import PiiSettings
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
 from take.generation.screening.known import text_rows
+from take.rows.labelled import TEXT_COLUMNS, task_of
 
 FINDING_COLUMNS = {
     "where": "str",

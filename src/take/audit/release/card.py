@@ -24,10 +24,9 @@ from take.audit.release.card_sections import (
     reproduction,
 )
 from take.audit.release.exports import to_jsonl
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
 from take.evaluation.markdown import table
 from take.reuse.records import flatten
+from take.rows.labelled import TEXT_COLUMNS, task_of
 
 if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport

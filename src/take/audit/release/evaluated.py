@@ -10,11 +10,11 @@ import pandas as pd
 
 from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.slices import predictions_of, slice_accuracy
-from take.corpus.table import class_ids
 from take.evaluation.cells import Metric
 from take.evaluation.prepared import as_training_set
 from take.evaluation.store import CellStore
 from take.evaluation.summary import summary_table
+from take.rows.labelled import class_ids
 
 _logger = logging.getLogger(__name__)
 

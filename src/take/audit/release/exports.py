@@ -18,9 +18,8 @@ from unicodedata import category
 import numpy as np
 import pandas as pd
 
-from take.corpus.spec import TEXT_COLUMNS, Task
-from take.corpus.table import task_of
 from take.errors import InputError
+from take.rows.labelled import TEXT_COLUMNS, Task, task_of
 
 _NUMBERS = {"label": "int64", "weight": "float64"}
 

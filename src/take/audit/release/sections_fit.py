@@ -14,8 +14,7 @@ from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import Figure, Tile
 from take.audit.release.sections_rows import Passage, spots
 from take.audit.release.wording import count, number, share
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
+from take.rows.labelled import TEXT_COLUMNS, task_of
 
 
 def coverage(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import CHECK_NAMES, Figure
 from take.audit.release.sections_rows import Passage, anchors, passages
 from take.audit.release.wording import count, plural, share, spoken
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
+from take.rows.labelled import TEXT_COLUMNS, task_of
 
 if TYPE_CHECKING:
     from take.audit.privacy.copies import CopySummary

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
+from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import text_key
 
 

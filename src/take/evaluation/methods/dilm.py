@@ -9,12 +9,12 @@ import pandas as pd
 
 from take.corpus.reading import read_table
 from take.corpus.sources import RawSplit
-from take.corpus.spec import TEXT_COLUMNS
 from take.errors import InputError
 from take.evaluation.methods.errors import NotApplicableError
 from take.evaluation.methods.labelled import checked_labels, checked_texts
 from take.evaluation.methods.material import Material, TrainingSet
 from take.evaluation.methods.settings import BaselineSettings
+from take.rows.labelled import TEXT_COLUMNS
 
 
 def dilm(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:

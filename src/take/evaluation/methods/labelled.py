@@ -14,10 +14,10 @@ import pandas as pd
 
 from take.corpus.reading import read_table
 from take.corpus.sources import RawSplit
-from take.corpus.spec import TEXT_COLUMNS, Task
 from take.corpus.validation import check_texts, label_ids
 from take.errors import InputError, closest
 from take.rows.arrays import Float64, Int64
+from take.rows.labelled import TEXT_COLUMNS, Task
 
 MAX_TEXT_CHARS = 1_000_000
 _TEXT_FILES = (".csv", ".jsonl")

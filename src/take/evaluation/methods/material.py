@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from take.corpus.spec import Task
 from take.errors import InputError
 from take.evaluation.methods.digests import digest_of, parts_of
 from take.rows.arrays import Float64, Int64
 from take.rows.blocks import ArrayBlocks, RowBlocks
+from take.rows.labelled import Task
 from take.selection.problem import LabelledRows
 from take.selection.rows import rows_at
 

@@ -19,14 +19,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.corpus.ingest import content_id
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import class_names, task_of
 from take.errors import InputError
 from take.generation.finetuning.batches import plan_updates
 from take.generation.finetuning.examples import Rows, TrainingRows, choose_rows
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.finetuning.settings import CanarySettings, FineTuningSettings
 from take.generation.template import Template
+from take.rows.labelled import TEXT_COLUMNS, class_names, task_of
 from take.rows.random import rng
 
 _logger = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from take.corpus.spec import TEXT_COLUMNS
 from take.encoder.embeddings import Embeddings
 from take.errors import InputError
 from take.rows.arrays import Bools, Float32, Int64
+from take.rows.labelled import TEXT_COLUMNS
 
 
 @dataclass(frozen=True)

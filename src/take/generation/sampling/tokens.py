@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from take.generation.sampling.settings import SamplingSettings
 from take.rows.arrays import Float32, Int64
-from take.rows.mixing import mixed
+from take.rows.random import mixed
 
 _FIRST_LOOK = 256
 """Most likely tokens that nearly always hold all of top-p; where they do not, all are sorted."""

@@ -9,8 +9,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.generation.screening.known import (
@@ -25,6 +23,7 @@ from take.generation.screening.reasons import KEPT, Reason, Verdict
 from take.generation.screening.settings import ScreeningSettings
 from take.generation.screening.sight import SightChecks
 from take.rows.arrays import Float32, Float64
+from take.rows.labelled import TEXT_COLUMNS, task_of
 
 _CANDIDATE_COLUMNS = ("label", "index", "raw", "finished", "tokens")
 

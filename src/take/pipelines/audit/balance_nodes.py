@@ -11,9 +11,9 @@ from take.audit.balance.measure import Balance, measure_balance
 from take.audit.balance.settings import BalanceSettings
 from take.audit.release.evaluated import KnownAccuracy, known_accuracy
 from take.corpus.budget import Budget
-from take.corpus.table import class_sizes
 from take.evaluation.settings import EvaluationSettings
 from take.evaluation.store import CellStore
+from take.rows.labelled import class_sizes
 
 _logger = logging.getLogger(__name__)
 

@@ -17,12 +17,12 @@ from take.audit.privacy.membership import (
     extracted,
 )
 from take.audit.privacy.settings import MembershipSettings
-from take.corpus.table import class_names, task_of
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.losses import row_losses
 from take.generation.finetuning.settings import FineTuningSettings
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
+from take.rows.labelled import class_names, task_of
 
 _logger = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from take.audit.release.render import render_page
 from take.audit.release.reproduction import reproduction
 from take.audit.release.settings import ReportSettings
 from take.corpus.ingest import CorpusReport
-from take.corpus.table import class_names
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.quality.report import PoolQuality
 from take.generation.screening.ledger import LedgerReport
 from take.reuse.provenance import Provenance, stage_costs
+from take.rows.labelled import class_names
 from take.scoring.report import ScoringReport
 from take.selection.describe.report import DistillationReport
 from take.selection.report import SelectionReport

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.corpus.table import class_sizes
 from take.datasets.prepared_corpora import PreparedCorpora
 from take.encoder.encode import Encoder
 from take.evaluation.beside import Departures
@@ -26,6 +25,7 @@ from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.text import readable_table
 from take.learners import SentenceVectors, Shared
+from take.rows.labelled import class_sizes
 from take.scoring.settings import ScoringSettings
 from take.selection.settings import SelectionSettings
 from take.version import code_version

@@ -11,9 +11,15 @@ import pandas as pd
 
 from take.audit.release.exports import check_distilled
 from take.corpus.budget import Budget
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import class_ids, class_names, class_sizes, task_of, text_columns
 from take.encoder.embeddings import Embeddings
+from take.rows.labelled import (
+    TEXT_COLUMNS,
+    class_ids,
+    class_names,
+    class_sizes,
+    task_of,
+    text_columns,
+)
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.describe.curve import CurveOptions, budget_curve
 from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure

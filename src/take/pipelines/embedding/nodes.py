@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from take.corpus.table import text_columns
 from take.encoder.encode import Embedded, EmbeddingSettings, Encoder, embed_corpus
+from take.rows.labelled import text_columns
 
 
 def embedded_corpus(

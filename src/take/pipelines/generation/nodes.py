@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import class_names, class_sizes, task_of, text_columns
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
@@ -42,6 +40,7 @@ from take.generation.screening.ledger import LedgerReport
 from take.generation.screening.screen import Reference, Screen
 from take.generation.screening.settings import ScreeningSettings
 from take.generation.template import Template
+from take.rows.labelled import TEXT_COLUMNS, class_names, class_sizes, task_of, text_columns
 from take.scoring.trajectory import ProbeTrajectory
 
 _logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.corpus.table import class_ids, class_names, text_columns
 from take.encoder.embeddings import Embeddings
+from take.rows.labelled import class_ids, class_names, text_columns
 from take.scoring.errors import ScoringWarning
 from take.scoring.evidence import Evidence
 from take.scoring.figures import trajectory_figure, weights_figure

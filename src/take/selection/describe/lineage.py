@@ -15,11 +15,10 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from take.corpus.spec import TEXT_COLUMNS
-from take.corpus.table import task_of
 from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.selection.problem import Scope
 from take.selection.rows import rows_at
 from take.transport.costs import squared_norms
