@@ -21,7 +21,7 @@ from take.audit.release.charts_svg import (
     round_ticks,
     stretched,
 )
-from take.audit.release.wording import share
+from take.text.format import share
 
 
 class Series(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from take.audit.release.charts_svg import Scale, Tick, at, element
-from take.audit.release.wording import number
+from take.text.format import number
 
 _LINE = 28  # pixels
 

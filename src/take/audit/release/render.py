@@ -19,11 +19,11 @@ from take.audit.release import (
     sections_fit,
     sections_privacy,
     sections_run,
-    wording,
 )
 from take.audit.release import sections_rows as rows
 from take.audit.release.charts_rows import bar, bars
 from take.audit.release.evidence import PageEvidence
+from take.text import format as written
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,16 +42,16 @@ CONTENTS = (
     ("limits", "Limits"),
 )
 _FILTERS: dict[str, Callable[..., str]] = {
-    "count": wording.count,
-    "number": wording.number,
-    "share": wording.share,
-    "percent": wording.percent,
-    "points": wording.points,
-    "duration": wording.duration,
-    "size": wording.size,
-    "tidy": wording.tidy,
-    "moment": wording.moment,
-    "megabytes": lambda value: wording.size(None if value is None else 1e6 * value),
+    "count": written.count,
+    "number": written.number,
+    "share": written.share,
+    "percent": written.percent,
+    "points": written.points,
+    "duration": written.duration,
+    "size": written.size,
+    "unbroken": written.unbroken,
+    "moment": written.moment,
+    "megabytes": lambda value: written.size(None if value is None else 1e6 * value),
 }
 
 
@@ -94,7 +94,7 @@ def _environment() -> Environment:
 
 
 def _bars(rows_: list[tuple[str, int]]) -> Any:
-    return bars([(name, float(n), wording.count(n)) for name, n in rows_])
+    return bars([(name, float(n), written.count(n)) for name, n in rows_])
 
 
 def _read(name: str) -> str:

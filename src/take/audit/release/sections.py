@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from take.audit.release.evidence import PageEvidence
-from take.audit.release.wording import count, number, percent, plural, share, spoken
 from take.evaluation.names import DISTILLED, FULL
+from take.text.format import as_words, count, number, percent, plural, share
 
 CHECK_NAMES = {
     "verbatim": "Verbatim copies",
@@ -72,7 +72,7 @@ def verdict(evidence: PageEvidence) -> dict[str, Any]:
         "reasons": [
             {
                 "state": "overridden" if check.overridden else check.verdict,
-                "name": CHECK_NAMES.get(check.name, spoken(check.name)),
+                "name": CHECK_NAMES.get(check.name, as_words(check.name)),
                 "sentence": check.sentence,
                 "overridden": check.overridden,
             }
@@ -140,7 +140,7 @@ def accuracy_tile(evidence: PageEvidence) -> Tile:
             f"worst keeps {share(kept.min())})",
         )
     best = mine.iloc[int(mine["mean"].argmax())]
-    return Tile(percent(best["mean"]), spoken(str(best["metric"])), str(best["learner"]))
+    return Tile(percent(best["mean"]), as_words(str(best["metric"])), str(best["learner"]))
 
 
 def _epsilon(evidence: PageEvidence) -> str:

@@ -8,7 +8,7 @@ from take.audit.release.charts_rows import Row, bars, intervals
 from take.audit.release.charts_svg import Scale, Tick
 from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import Figure
-from take.audit.release.wording import number, percent, plural
+from take.text.format import number, percent, plural
 
 if TYPE_CHECKING:
     from take.audit.balance.report import Finding, SetBalance, Where

@@ -11,8 +11,9 @@ from take.audit.release.charts import Series, histogram
 from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import CHECK_NAMES, Figure
 from take.audit.release.sections_rows import Passage, anchors, passages
-from take.audit.release.wording import count, plural, share, spoken
+from take.corpus.spec import TEXT_COLUMNS
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.format import as_words, count, plural, share
 
 if TYPE_CHECKING:
     from take.audit.privacy.copies import CopySummary
@@ -31,7 +32,7 @@ def privacy(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
     return {
         "checks": [
             {
-                "name": CHECK_NAMES.get(check.name, spoken(check.name)),
+                "name": CHECK_NAMES.get(check.name, as_words(check.name)),
                 "state": "overridden" if check.overridden else check.verdict,
                 "sentence": check.sentence,
                 "overridden": check.overridden,
@@ -84,7 +85,7 @@ def _findings(evidence: PageEvidence, *, release: bool) -> list[dict[str, Any]]:
             {
                 "number": numbers.get(str(row["row"])) if where == "distilled" else None,
                 "row": row["row"],
-                "kind": spoken(str(row["kind"])),
+                "kind": as_words(str(row["kind"])),
                 "value": None if pd.isna(row["value"]) else row["value"],
                 "in_corpus": row["reference"] == "corpus",
                 "span": None if release or not row["span"] else Passage.of(row["span"]),
@@ -97,7 +98,7 @@ def _findings(evidence: PageEvidence, *, release: bool) -> list[dict[str, Any]]:
         if release and where == "pool":
             rows = []
         kinds = mine["kind"].value_counts()
-        named = ", ".join(f"{count(n)} × {spoken(str(kind))}" for kind, n in kinds.items())
+        named = ", ".join(f"{count(n)} × {as_words(str(kind))}" for kind, n in kinds.items())
         shown.append({"name": name, "total": len(mine), "kinds": named, "rows": rows})
     return shown
 
@@ -218,7 +219,7 @@ def _pii(evidence: PageEvidence) -> list[dict[str, Any]]:
             "rows": found.rows,
             "in_corpus": found.in_corpus,
             "kinds": ", ".join(
-                f"{count(n)} × {spoken(kind)}" for kind, n in found.kinds.items() if n
+                f"{count(n)} × {as_words(kind)}" for kind, n in found.kinds.items() if n
             ),
         }
         for table, found in evidence.privacy.pii.items()
@@ -227,7 +228,7 @@ def _pii(evidence: PageEvidence) -> list[dict[str, Any]]:
 
 def _screened_out(evidence: PageEvidence) -> dict[str, Any]:
     totals = evidence.ledger_report.totals
-    dropped = [(spoken(str(reason)), n) for reason, n in totals.dropped.items() if n]
+    dropped = [(as_words(str(reason)), n) for reason, n in totals.dropped.items() if n]
     dropped.sort(key=lambda item: -item[1])
     return {"generated": totals.generated, "kept": totals.kept, "dropped": dropped}
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from take.audit.release.charts_map import COLOURS, Spot
 from take.audit.release.evidence import PageEvidence
-from take.audit.release.wording import count, opening, share, visible
+from take.corpus.spec import TEXT_COLUMNS
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.format import count, opening, share, visible
 
 LONG = 480  # characters; longer texts are folded
 LISTED = 10  # training rows shown of each distilled row

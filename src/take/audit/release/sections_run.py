@@ -11,8 +11,8 @@ from take.audit.release.charts_rows import Row, bars, intervals
 from take.audit.release.charts_svg import Scale, Tick, round_ticks
 from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import Figure
-from take.audit.release.wording import count, duration, percent, plural, points, share, size, spoken
 from take.evaluation.names import DISTILLED, FULL, RANDOM, meaning
+from take.text.format import as_words, count, duration, percent, plural, points, share, size
 
 _ROLES = {DISTILLED: "ours", FULL: "other"}
 
@@ -31,7 +31,7 @@ def accuracy(evidence: PageEvidence) -> dict[str, Any]:
     figures = []
     for learner, table in shown.groupby("learner", sort=False):
         rows = [_score(row) for _, row in table.iterrows()]
-        title = f"{spoken(str(table['metric'].iloc[0]))} on the evaluation split"
+        title = f"{as_words(str(table['metric'].iloc[0]))} on the evaluation split"
         chart = intervals(rows, scale, ticks, title)
         figures.append(
             Figure(
@@ -56,7 +56,7 @@ def cost(evidence: PageEvidence) -> dict[str, Any]:
     )
     rows = [
         (
-            spoken(str(stage)),
+            as_words(str(stage)),
             float(row["seconds"]),
             f"{duration(row['seconds'])} · {size(1e6 * row['peak'])}",
         )
@@ -66,7 +66,7 @@ def cost(evidence: PageEvidence) -> dict[str, Any]:
     total = float(stages["seconds"].sum())
     part = share(float(stages["seconds"].max()) / total) if total else "0 %"
     figure = Figure(
-        f"{duration(total)} in all, {part} of it in {spoken(str(longest))}",
+        f"{duration(total)} in all, {part} of it in {as_words(str(longest))}",
         bars(rows),
         "Seconds that the stage's nodes took when they last ran, and the most memory that any of "
         f"them had. All outputs together take {size(float(stages['n_bytes'].sum()))} on disk.",
