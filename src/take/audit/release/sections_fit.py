@@ -13,7 +13,6 @@ from take.audit.release.charts_map import coverage_map, places
 from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import Figure, Tile
 from take.audit.release.sections_rows import Passage, spots
-from take.corpus.spec import TEXT_COLUMNS
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import count, number, share
 

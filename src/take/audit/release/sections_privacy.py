@@ -11,7 +11,6 @@ from take.audit.release.charts import Series, histogram
 from take.audit.release.evidence import PageEvidence
 from take.audit.release.sections import CHECK_NAMES, Figure
 from take.audit.release.sections_rows import Passage, anchors, passages
-from take.corpus.spec import TEXT_COLUMNS
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import as_words, count, plural, share
 

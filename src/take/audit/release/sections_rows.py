@@ -9,7 +9,6 @@ import pandas as pd
 
 from take.audit.release.charts_map import COLOURS, Spot
 from take.audit.release.evidence import PageEvidence
-from take.corpus.spec import TEXT_COLUMNS
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import count, opening, share, visible
 
