@@ -71,7 +71,7 @@ def test_what_decides_results_has_an_identity() -> None:
     for name in NOT_MADE:
         has_one = hasattr(load_obj(CATALOG[name]["type"]), "identity")
         assert has_one is (name != "cell_folder"), name
-    assert CATALOG["search_folder"]["type"] == "take.datasets.work_folder.WorkFolderDataset"
+    assert CATALOG["search_folder"]["type"] == "take.datasets.folders.WorkFolderDataset"
 
 
 def test_evaluation_makes_what_is_named_after_it_and_benchmark_too() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from take.datasets.prepared_corpora import PreparedCorpora
+from take.datasets.sources import PreparedCorpora
 from take.errors import InputError
 from take.evaluation.prepared import PreparedCorpus
 from take.evaluation.published import read_published

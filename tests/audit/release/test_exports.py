@@ -127,7 +127,7 @@ from take.audit.release.exports import to_csv, to_jsonl, write_datasets_folder
 source, folder = Path(sys.argv[1]), Path(sys.argv[2])
 table = pd.DataFrame(json.loads(source.read_text(encoding="utf-8")))
 TableArtifact(filepath=str(folder / "distilled.parquet")).save(table)
-text = "take.datasets.text.TextDataset"
+text = "take.datasets.folders.TextDataset"
 Artifact(filepath=str(folder / "distilled.csv"), dataset=text).save(to_csv(table))
 Artifact(filepath=str(folder / "distilled.jsonl"), dataset=text).save(to_jsonl(table))
 write_datasets_folder(table, folder / "set", ["bad", "good"])

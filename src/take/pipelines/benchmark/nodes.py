@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from take.corpus.budget import Budget
-from take.datasets.prepared_corpora import PreparedCorpora
+from take.datasets.sources import PreparedCorpora
 from take.encoder.encode import Encoder
 from take.evaluation.beside import Departures
 from take.evaluation.cells import CellResult, cells_table

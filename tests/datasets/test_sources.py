@@ -8,8 +8,13 @@ import pytest
 import yaml
 from kedro.io import AbstractDataset, DatasetError
 
-from take.datasets.prepared_corpora import PARTS, PreparedCorpora, PreparedCorporaDataset
-from take.datasets.published import PublishedDataset
+from take.datasets.sources import (
+    PARTS,
+    IfMadeDataset,
+    PreparedCorpora,
+    PreparedCorporaDataset,
+    PublishedDataset,
+)
 from take.errors import AlteredArtifactError, InputError
 from take.reuse.records import Origin, stamp_origin
 from tests.conftest import ROOT
@@ -143,9 +148,9 @@ def test_an_unknown_corpus_is_refused_with_the_command_to_run() -> None:
 
 
 def test_nothing_is_written_to_either(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="never written"):
+    with pytest.raises(DatasetError, match="is read only"):
         dataset(tmp_path).save("anything")  # type: ignore[arg-type]
-    with pytest.raises(DatasetError, match="never written"):
+    with pytest.raises(DatasetError, match="is read only"):
         PublishedDataset(filepath="x").save("anything")  # type: ignore[arg-type]
 
 
@@ -161,3 +166,23 @@ def test_published_figures_are_checked_and_known_by_their_content(tmp_path: Path
     assert published.identity() != PublishedDataset(filepath=str(original)).identity()
     with pytest.raises(InputError, match="dlim"):
         published.check()
+
+
+def test_an_optional_artifact_is_none_until_it_is_made(tmp_path: Path) -> None:
+    entry = {
+        "type": "take.datasets.artifact.TableArtifact",
+        "filepath": str(tmp_path / "cells.parquet"),
+        "versioned": True,
+        "metadata": {"kedro-viz": {"layer": "x"}},
+    }
+    optional = IfMadeDataset(artifact=entry)
+    assert optional.load() is None
+    before = optional.identity()
+    made = AbstractDataset.from_config(
+        "cells", {k: entry[k] for k in ("type", "filepath", "versioned")}
+    )
+    made.save(pd.DataFrame({"a": [1]}))
+    assert optional.load()["a"].tolist() == [1]
+    assert optional.identity() == made.identity() != before
+    with pytest.raises(DatasetError, match="is read only"):
+        optional.save(pd.DataFrame())

@@ -1,0 +1,97 @@
+"""Files and folders whose contents are not Kedro's to interpret."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from kedro.io import AbstractDataset
+
+from take.audit.release.folder import Release, write_release
+from take.datasets.sources import ReadOnlyDataset
+
+
+class TextDataset(AbstractDataset[str, str]):
+    r"""Saves and loads a UTF-8 text exactly.
+
+    As bytes: Python's text files, and kedro_datasets' `text.TextDataset` with them, turn "\r\n"
+    into "\n" when they read, and on Windows the other way round when they write.
+    """
+
+    def __init__(self, *, filepath: str) -> None:
+        self._path = Path(filepath)
+
+    def load(self) -> str:
+        """The text."""
+        return self._path.read_bytes().decode("utf-8")
+
+    def save(self, data: str) -> None:
+        """Write the text."""
+        self._path.write_bytes(data.encode("utf-8"))
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
+class FolderDataset(AbstractDataset[Path, Path]):
+    """Saves a copy of a folder, such as an adapter in peft's layout; loads its path."""
+
+    def __init__(self, *, filepath: str) -> None:
+        self._path = Path(filepath)
+
+    def load(self) -> Path:
+        """Where the folder is."""
+        return self._path
+
+    def save(self, data: Path) -> None:
+        """Copy the folder's files."""
+        shutil.copytree(data, self._path)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
+class ReleaseFolderDataset(AbstractDataset[Release, Path]):
+    """Saves a release (rows, card, report, manifest); loads its path."""
+
+    def __init__(self, *, filepath: str) -> None:
+        self._path = Path(filepath)
+
+    def load(self) -> Path:
+        """Where the folder is."""
+        return self._path
+
+    def save(self, data: Release) -> None:
+        """Write the folder."""
+        write_release(data, self._path)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
+class StoreFolderDataset(ReadOnlyDataset[Path]):
+    """Loads the path of a folder in which a long computation keeps its results one by one.
+
+    It has no identity, so that a node that reads it always runs: stored results cost it nothing,
+    and what failed or was not computed the last time is tried again.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._path = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> Path:
+        """Where the folder is, or will be."""
+        return self._path
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
+class WorkFolderDataset(StoreFolderDataset):
+    """Loads a path; the folder's contents change no result and may be deleted at any time."""
+
+    def identity(self) -> str:
+        """The same whatever the folder holds, because that decides nothing."""
+        return "work folder"

@@ -1,0 +1,245 @@
+"""Inputs that a run never writes: corpora, published figures, artifacts of other entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
+
+from kedro.io import AbstractDataset, DatasetError
+
+from take.corpus.sources import CorpusSource, RawCorpus
+from take.corpus.spec import select_corpus
+from take.datasets.artifact import Artifact, check_together
+from take.errors import InputError
+from take.evaluation.prepared import PreparedCorpus
+from take.evaluation.published import Published, read_published
+from take.reuse.digests import file_digest, value_digest
+from take.reuse.provenance import Provenance, provenance
+from take.reuse.records import read_record
+from take.rows.labelled import class_names, class_sizes
+
+Loaded = TypeVar("Loaded")
+
+PARTS = (
+    *("corpus", "evaluation_split", "embeddings", "weights", "trajectory", "influence"),
+    *("scoring_study", "samples", "pool", "pool_embeddings", "generator_rows"),
+)
+"""What a prepared corpus has, by the names of its artifacts in the catalog."""
+
+
+class ReadOnlyDataset(AbstractDataset[None, Loaded]):
+    """A dataset that no node writes."""
+
+    def save(self, data: None) -> None:
+        """Refuse."""
+        raise DatasetError(f"{type(self).__name__} is read only")
+
+
+class RawCorpusDataset(ReadOnlyDataset[RawCorpus]):
+    """Reads the chosen corpus of corpora.yml from its package, its files or the hub."""
+
+    def __init__(
+        self,
+        *,
+        corpus: str,
+        corpora: dict[str, Any],
+        raw_root: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self._source = CorpusSource(corpus, select_corpus(corpora, corpus), raw_root)
+        self.metadata = metadata
+
+    def identity(self) -> str:
+        """A digest of the source: its description and its files' contents."""
+        return self._source.digest()
+
+    def load(self) -> RawCorpus:
+        """The raw rows."""
+        return self._source.read()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"corpus": self._source.name, "source": self._source.spec.source.kind}
+
+
+class PublishedDataset(ReadOnlyDataset[Published]):
+    """Reads published figures, to be shown next to our own."""
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._path = Path(filepath)
+        self.metadata = metadata
+
+    def identity(self) -> str:
+        """A digest of the file."""
+        return file_digest(self._path)
+
+    def check(self) -> None:
+        """Refuse a file with mistakes before hours are spent on what is compared with it."""
+        read_published(self._path)
+
+    def load(self) -> Published:
+        """The figures, checked."""
+        return read_published(self._path)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
+class IfMadeDataset(ReadOnlyDataset[Any]):
+    """Loads what another entry of the catalog loads, or None if that has not been made."""
+
+    def __init__(self, *, artifact: dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
+        self._entry = artifact
+        self.metadata = metadata
+
+    def identity(self) -> str:
+        """A digest of its contents, or of there being none."""
+        artifact = _artifact("artifact", self._entry)
+        return artifact.identity() if artifact.exists() else value_digest("not made")
+
+    def load(self) -> Any:
+        """The artifact, or None."""
+        artifact = _artifact("artifact", self._entry)
+        return artifact.load() if artifact.exists() else None
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": self._entry["filepath"]}
+
+
+class ProvenanceDataset(ReadOnlyDataset[Provenance]):
+    """Loads how some artifacts of the catalog were made, from their records."""
+
+    def __init__(
+        self,
+        *,
+        corpus: str,
+        artifacts: dict[str, dict[str, Any]],
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self._corpus, self._entries = corpus, artifacts
+        self.metadata = metadata
+
+    def identity(self) -> str:
+        """A digest of the records: it changes with what was made, when, and at what cost."""
+        records = {name: read_record(artifact.path) for name, artifact in self._made().items()}
+        return value_digest(
+            {name: record.checksum if record else "" for name, record in records.items()}
+        )
+
+    def load(self) -> Provenance:
+        """The provenance of what is there now."""
+        roots = [artifact.path for artifact in self._made().values()]
+        before, _ = _around(next(iter(self._entries.values())), self._corpus)
+        return provenance(roots, sorted(Path(before).parent.glob(f"*/{self._corpus}")))
+
+    def _made(self) -> dict[str, Artifact]:
+        artifacts = {name: _artifact(name, entry) for name, entry in self._entries.items()}
+        return {name: artifact for name, artifact in artifacts.items() if artifact.exists()}
+
+    def _describe(self) -> dict[str, Any]:
+        return {"corpus": self._corpus, "artifacts": sorted(self._entries)}
+
+
+class PreparedCorpora(Mapping[str, PreparedCorpus]):
+    """Corpora by name; each is read when it is looked up, so that one at a time is in memory."""
+
+    def __init__(self, artifacts: dict[str, dict[str, Artifact]]) -> None:
+        self._artifacts = artifacts
+
+    def __getitem__(self, name: str) -> PreparedCorpus:
+        if name not in self._artifacts:
+            self.refuse(name)
+        parts = {part: artifact.load() for part, artifact in self._artifacts[name].items()}
+        return PreparedCorpus(name=name, study=parts.pop("scoring_study"), **parts)
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse corpora that are not ready, or whose parts do not belong together."""
+        if not names:
+            raise InputError(
+                "no corpus has a pool yet",
+                where="benchmark.corpora",
+                remedy="run `kedro run --pipeline=distill --params=corpus=<name>` first",
+            )
+        for name in names:
+            if name not in self._artifacts:
+                self.refuse(name)
+            check_together(self._artifacts[name])
+
+    def labels(self, name: str) -> dict[str, int]:
+        """Rows of each class, without reading more than the corpus's table."""
+        corpus = self._artifacts[name]["corpus"].load()
+        return dict(zip(class_names(corpus), class_sizes(corpus), strict=True))
+
+    def refuse(self, name: str) -> NoReturn:
+        """Say what to run first."""
+        ready = f"; ready are {', '.join(self._artifacts)}" if self._artifacts else ""
+        raise InputError(
+            f"corpus {name!r} has no pool yet{ready}",
+            where="benchmark.corpora",
+            remedy=f"run `kedro run --pipeline=distill --params=corpus={name}` first",
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._artifacts)
+
+    def __len__(self) -> int:
+        return len(self._artifacts)
+
+
+class PreparedCorporaDataset(ReadOnlyDataset[PreparedCorpora]):
+    """Finds the artifacts of every corpus, from the catalog's entries for one of them."""
+
+    def __init__(
+        self,
+        *,
+        corpus: str,
+        artifacts: dict[str, dict[str, Any]],
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self._corpus, self._entries = corpus, artifacts
+        self.metadata = metadata
+
+    def identity(self) -> str:
+        """A digest of the contents of all of them."""
+        return value_digest(
+            {
+                corpus: {part: artifact.identity() for part, artifact in artifacts.items()}
+                for corpus, artifacts in self._found().items()
+            }
+        )
+
+    def load(self) -> PreparedCorpora:
+        """The corpora that are there now."""
+        return PreparedCorpora(self._found())
+
+    def _found(self) -> dict[str, dict[str, Artifact]]:
+        found = {}
+        for name in self._names():
+            artifacts = {part: self._of_corpus(part, name) for part in PARTS}
+            if all(artifact.exists() for artifact in artifacts.values()):
+                found[name] = artifacts
+        return found
+
+    def _names(self) -> list[str]:
+        folder = Path(_around(self._entries["pool"], self._corpus)[0])
+        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+    def _of_corpus(self, part: str, corpus: str) -> Artifact:
+        before, after = _around(self._entries[part], self._corpus)
+        entry = {**self._entries[part], "filepath": f"{before}/{corpus}/{after}"}
+        return _artifact(f"{corpus}.{part}", entry)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"corpora": self._names()}
+
+
+def _artifact(name: str, entry: dict[str, Any]) -> Artifact:
+    """The artifact of a catalog entry; its metadata are for kedro-viz alone."""
+    kept = {key: value for key, value in entry.items() if key != "metadata"}
+    return cast(Artifact, AbstractDataset.from_config(name, kept))
+
+
+def _around(entry: dict[str, Any], corpus: str) -> tuple[str, str]:
+    """An entry's path before and after its corpus; the project may be in a folder of that name."""
+    before, _, after = str(entry["filepath"]).rpartition(f"/{corpus}/")
+    return before, after
