@@ -21,11 +21,10 @@ import pandas as pd
 from take.encoder.embeddings import Embeddings
 from take.rows.blocks import ArrayBlocks
 from take.scoring.influence import influence_matrix
-from take.scoring.kernels import kernel_values
 from take.scoring.noise import flip_labels, memorisation_onset
-from take.scoring.settings import ScoringSettings
+from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import train_probe
-from take.scoring.weights import knowledge_scores, weigh
+from take.scoring.weights import kernel_values, knowledge_scores, weigh
 
 FLOORS = (0.01, 0.05, 0.1, 0.2, 0.5)
 CAPS = (2.0, 5.0, 1e6)
@@ -110,7 +109,7 @@ def main() -> None:
     show("uniform", [np.full(len(train.labels), 1 / len(train.labels))] * 3)
     for floor in FLOORS:
         scores = [
-            knowledge_scores(matrix, kernel, floor).kappa
+            knowledge_scores(matrix, kernel, floor)
             for matrix in (*clean_influence, noisy_influence)
         ]
         for cap in CAPS:

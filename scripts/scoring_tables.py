@@ -40,7 +40,7 @@ def _scorers(studies: dict[str, Any]) -> None:
 
 
 def _weights(studies: dict[str, Any], reports: dict[str, Any]) -> None:
-    head = ["κ on", "rows", "probe, rows unseen", "T_m", "λ*", "ESS/N", "floored", "capped"]
+    head = ["κ on", "rows", "probe, validation rows", "T_m", "λ*", "ESS/N", "floored", "capped"]
     head += ["top 1 % holds", "total variation", "ρ with length"]
     rows = []
     for corpus, report in reports.items():
@@ -49,7 +49,7 @@ def _weights(studies: dict[str, Any], reports: dict[str, Any]) -> None:
             [
                 corpus,
                 f"{weights['n_rows']:,}",
-                f"{report['probe']['held_out_accuracy'][-1]:.1%}",
+                f"{report['probe']['validation_accuracy'][-1]:.1%}",
                 str(study["onset"]),
                 f"{study['decay']:.2f}",
                 f"{weights['effective_share']:.3f}",

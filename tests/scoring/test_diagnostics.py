@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.scoring.diagnostics import (
@@ -18,6 +18,7 @@ from take.scoring.hessian import SelfInfluence
 is_noisy = np.arange(400) < 100
 
 
+@settings(deadline=None)  # scipy is imported by the first example
 @given(seed=st.integers(0, 1000), levels=st.integers(2, 50))
 def test_auc_is_the_share_of_pairs_in_order(seed, levels):
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from take.scoring import hessian
-from take.scoring.errors import ScoringError
+from take.scoring.checks import ScoringError
 from take.scoring.trajectory import train_probe
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.errors import ScoringError
+from take.scoring.checks import ScoringError
 from take.scoring.influence import influence_matrix
 
 

@@ -5,9 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.errors import ScoringError
-from take.scoring.scorers import score
-from take.scoring.settings import ScoringSettings
+from take.scoring.checks import ScoringError
+from take.scoring.scorers import Evidence
+from take.scoring.scoring_settings import ScoringSettings
 
 settings = ScoringSettings(scorer="uniform", block_rows=4)
 good_labels = np.arange(10) % 2
@@ -30,7 +30,7 @@ def test_bad_embeddings_are_refused_by_their_first_row(value, message):
     rows = unit_rows()
     rows[6, 6] = rows[8, 8] = value
     with pytest.raises(ScoringError, match=message):
-        score(ArrayBlocks(rows), good_labels, settings)
+        Evidence(ArrayBlocks(rows), good_labels, settings)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_bad_embeddings_are_refused_by_their_first_row(value, message):
 )
 def test_bad_labels_are_refused(labels, n_classes, message):
     with pytest.raises(ScoringError, match=message):
-        score(ArrayBlocks(unit_rows()), labels, settings, n_classes=n_classes)
+        Evidence(ArrayBlocks(unit_rows()), labels, settings, n_classes=n_classes)
 
 
 def test_an_empty_corpus_is_refused():
     with pytest.raises(ScoringError, match=r"shape \(0, 4\)"):
-        score(ArrayBlocks(np.empty((0, 4), np.float32)), np.empty(0, np.int64), settings)
+        Evidence(ArrayBlocks(np.empty((0, 4), np.float32)), np.empty(0, np.int64), settings)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.evidence import Evidence
-from take.scoring.scorers import SCORERS, score, score_evidence
-from take.scoring.study import study_scorers
+from take.scoring.diagnostics import study_scorers
+from take.scoring.scorers import SCORERS, Evidence, score
+from take.scoring.scoring_settings import ScoringSettings
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def evidence(corpus):
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_every_scorer_gives_weights_that_sum_to_one_below_the_cap(evidence, name):
-    scored = score_evidence(evidence, name)
+    scored = score(evidence, name)
     assert scored.weights.shape == (600,)
     assert np.isfinite(scored.weights).all()
     assert scored.weights.sum() == pytest.approx(1, abs=1e-9)
@@ -29,7 +29,7 @@ def test_duplicates_get_equal_weight(corpus, name):
     rows = np.vstack([corpus.rows, corpus.rows[:50]])
     labels = np.concatenate([corpus.labels, corpus.labels[:50]])
     settings = corpus.settings.model_copy(update={"scorer": name, "kernel_decay": 1.0})
-    weights = score(ArrayBlocks(rows), labels, settings).weights
+    weights = score(Evidence(ArrayBlocks(rows), labels, settings)).weights
     np.testing.assert_allclose(weights[:50], weights[600:], rtol=1e-4)
 
 
@@ -45,8 +45,8 @@ def test_rows_permuted_permute_the_weights(corpus, evidence, name):
         decay=evidence.decay,
     )
     np.testing.assert_allclose(
-        score_evidence(permuted, name).weights,
-        score_evidence(evidence, name).weights[order],
+        score(permuted, name).weights,
+        score(evidence, name).weights[order],
         rtol=1e-3,
     )
 
@@ -55,8 +55,8 @@ def test_block_size_does_not_matter(corpus, evidence):
     settings = corpus.settings.model_copy(update={"block_rows": 13})
     other = Evidence(corpus.features, corpus.labels, settings)
     np.testing.assert_allclose(
-        score_evidence(other, "trajectory").weights,
-        score_evidence(evidence, "trajectory").weights,
+        score(other, "trajectory").weights,
+        score(evidence, "trajectory").weights,
         rtol=1e-5,
     )
 
@@ -67,10 +67,8 @@ def test_weights_stay_finite_when_the_probe_becomes_certain():
     labels = np.arange(100) % 2
     rows[np.arange(100), labels] = 1
     rows[0] = [0.6, 0.8]  # one row on the wrong side keeps the columns from being all zero
-    from take.scoring.settings import ScoringSettings
-
     settings = ScoringSettings(checkpoints=5, epochs=300, batch_size=10, learning_rate=1.0)
-    scored = score(ArrayBlocks(rows), labels, settings)
+    scored = score(Evidence(ArrayBlocks(rows), labels, settings))
     assert np.isfinite(scored.weights).all()
     assert scored.weights.sum() == pytest.approx(1, abs=1e-9)
     assert scored.report.floored_entries > 0
@@ -78,7 +76,7 @@ def test_weights_stay_finite_when_the_probe_becomes_certain():
 
 def test_uniform_trains_no_probe(evidence, monkeypatch):
     monkeypatch.setattr(Evidence, "trajectory", property(lambda self: pytest.fail("trained")))
-    assert (score_evidence(evidence, "uniform").weights == 1 / 600).all()
+    assert (score(evidence, "uniform").weights == 1 / 600).all()
 
 
 def test_last_checkpoint_is_the_trajectory_scorer_with_the_last_kernel(corpus, evidence):
@@ -87,20 +85,20 @@ def test_last_checkpoint_is_the_trajectory_scorer_with_the_last_kernel(corpus, e
         corpus.features, corpus.labels, settings, trajectory=evidence.trajectory, decay=1.0
     )
     np.testing.assert_array_equal(
-        score_evidence(other, "trajectory").weights,
-        score_evidence(evidence, "last_checkpoint").weights,
+        score(other, "trajectory").weights,
+        score(evidence, "last_checkpoint").weights,
     )
 
 
 def test_a_stored_trajectory_gives_the_same_weights(corpus, evidence):
-    again = score(
+    stored = Evidence(
         corpus.features,
         corpus.labels,
         corpus.settings,
         trajectory=evidence.trajectory,
         decay=evidence.decay,
     )
-    np.testing.assert_array_equal(again.weights, score_evidence(evidence, "trajectory").weights)
+    np.testing.assert_array_equal(score(stored).weights, score(evidence, "trajectory").weights)
 
 
 def test_the_study_sees_what_it_must(corpus):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
 from take.scoring.batches import shuffled_batches
-from take.scoring.errors import ScoringError
+from take.scoring.checks import ScoringError
 from take.scoring.trajectory import _AdamW, checkpoint_steps, train_probe
 
 
@@ -30,17 +30,17 @@ def test_the_first_checkpoint_is_untouched(probe):
 def test_it_learns(probe):
     assert probe.weights.shape == (6, 3, 16)
     assert probe.train_loss[-1] < 0.8 * probe.train_loss[0]
-    assert probe.held_out_accuracy[-1] > 0.6
+    assert probe.validation_accuracy[-1] > 0.6
 
 
-def test_the_twin_never_sees_the_held_out_rows(corpus):
+def test_the_second_probe_is_not_trained_on_the_validation_rows(corpus):
     """Each row its own feature: only a row that was seen can be known, others stay at chance."""
     features = ArrayBlocks(np.eye(200, dtype=np.float32))
     settings = corpus.settings.model_copy(update={"learning_rate": 0.3, "epochs": 40})
     probe = train_probe(features, np.arange(200) % 2, 2, settings)
     assert probe.train_accuracy[-1] == 1.0
-    assert len(probe.held_out_rows) == 10
-    assert probe.held_out_loss[-1] > 0.6
+    assert len(probe.validation_rows) == 10
+    assert probe.validation_loss[-1] > 0.6
 
 
 def test_metrics_are_those_of_the_checkpoints(corpus, probe):
@@ -121,13 +121,13 @@ def test_a_corpus_sorted_by_class_is_mixed():
 SCRIPT = """
 import hashlib, numpy as np
 from take.rows.blocks import ArrayBlocks
-from take.scoring.scorers import score
-from take.scoring.settings import ScoringSettings
+from take.scoring.scorers import Evidence, score
+from take.scoring.scoring_settings import ScoringSettings
 rng = np.random.default_rng(0)
 rows = rng.standard_normal((500, 24))
 rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 settings = ScoringSettings(checkpoints=5, epochs=3, batch_size=32, seed=11)
-scored = score(ArrayBlocks(rows), rng.integers(0, 3, size=500), settings)
+scored = score(Evidence(ArrayBlocks(rows), rng.integers(0, 3, size=500), settings))
 print(hashlib.sha256(scored.weights.tobytes()).hexdigest())
 """
 

@@ -19,7 +19,7 @@ from take.generation.quality.settings import QualitySettings
 from take.generation.sampling.settings import SamplingSettings
 from take.rows.arrays import Int64
 from take.rows.labelled import class_sizes, text_columns
-from take.scoring.settings import ScoringSettings
+from take.scoring.scoring_settings import ScoringSettings
 from take.selection.settings import SelectionSettings
 
 _SAMPLED_STRINGS = 4000

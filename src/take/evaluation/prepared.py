@@ -30,12 +30,11 @@ from take.rows.labelled import (
     task_of,
     text_columns,
 )
-from take.scoring.errors import ScoringWarning
-from take.scoring.evidence import Evidence
+from take.scoring.checks import ScoringWarning
+from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
-from take.scoring.report import StudyReport
-from take.scoring.scorers import score_evidence
-from take.scoring.settings import ScoringSettings
+from take.scoring.scorers import Evidence, score
+from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.geometry import Probe, Seen, joined_features
 from take.selection.problem import LabelledRows
@@ -145,7 +144,7 @@ class PreparedCorpus:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScoringWarning)  # said when the corpus was scored
-            return score_evidence(evidence, settings.scorer).weights
+            return score(evidence).weights
 
     def _unfiltered(self, encoder: Encoder, selection: SelectionSettings) -> LabelledRows:
         """The pool with the rows back in that contradict their labels."""

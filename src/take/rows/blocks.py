@@ -78,3 +78,13 @@ def map_blocks(
     """
     for start, stop in block_bounds(rows.shape[0], block_rows):
         yield compute(start, rows.read(start, stop))
+
+
+def squared_norms(rows: Float32) -> Float32:
+    """‖x‖² of each row.
+
+    >>> squared_norms(np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
+    [25.0]
+    """
+    norms: Float32 = np.einsum("nd,nd->n", rows, rows)
+    return norms

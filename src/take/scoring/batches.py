@@ -1,6 +1,6 @@
 """Shuffled minibatches of features that may be larger than memory.
 
-A full shuffle would read single rows at random, which a disk answers slowly. Instead each epoch
+A full shuffle would read single rows at random, which is slow on a disk. Instead each epoch
 visits chunks of 64 neighbouring rows in random order, gathers 128 of them into a window of 8,192
 rows, and shuffles the rows of the window. A corpus that is sorted by class is still well mixed, and
 memory holds one window. A corpus smaller than a window is shuffled fully.
@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.rows.arrays import Float32
+from take.rows.arrays import Float32, Int64
 from take.rows.blocks import RowBlocks
 from take.rows.random import rng
 
@@ -25,7 +24,7 @@ WINDOW_CHUNKS = 128
 class Batch(NamedTuple):
     """Some rows of the corpus: their numbers and their features."""
 
-    rows: NDArray[np.int64]
+    rows: Int64
     features: Float32
 
 

@@ -1,24 +1,29 @@
-"""Input that scoring refuses, checked in one streamed pass before anything is computed."""
+"""Scoring's errors, and the input checks that run in one streamed pass before any computation."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from take.errors import InputError
 from take.rows.arrays import Float32, Int64
-from take.rows.blocks import RowBlocks, map_blocks
-from take.scoring.errors import ScoringError
+from take.rows.blocks import RowBlocks, map_blocks, squared_norms
 
 NORM_TOLERANCE = 1e-3
 
 
-def squared_norms(block: Float32) -> Float32:
-    """‖φ‖² of each row.
+class ScoringError(InputError):
+    """Numbers that scoring refuses to compute with.
 
-    >>> squared_norms(np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
-    [25.0]
+    >>> print(ScoringError("label is 7", "row 3", "0 … 2", "fix the label column"))
+    row 3: label is 7. Allowed: 0 … 2. Fix: fix the label column.
     """
-    norms: Float32 = np.einsum("nd,nd->n", block, block)
-    return norms
+
+    def __init__(self, what: str, where: str, allowed: str, next_step: str) -> None:
+        super().__init__(what, where=where, allowed=allowed, remedy=next_step)
+
+
+class ScoringWarning(UserWarning):
+    """A result that was computed but should be questioned."""
 
 
 def check_features(features: RowBlocks, block_rows: int) -> None:

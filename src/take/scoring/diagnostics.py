@@ -6,14 +6,21 @@ indicators for one corpus and one probe, not certificates.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from pydantic import BaseModel
 
-from take.rows.arrays import Bools, Float32, Float64
+from take.rows.arrays import Bools, Float32, Float64, Int64
+from take.rows.blocks import RowBlocks
 from take.rows.random import rng
-from take.scoring.hessian import SelfInfluence
+from take.scoring.checks import check_features
+from take.scoring.hessian import MAX_DENSE_PARAMETERS, SelfInfluence
+from take.scoring.noise import make_noisy_copy
+from take.scoring.scorers import SCORERS, Evidence, score
+from take.scoring.scoring_settings import ScoringSettings
 
 Verdict = Literal["holds", "does not hold here", "undecided"]
 CONFIDENCE = 0.95
@@ -80,7 +87,7 @@ def verdict_positive(gap: Gap) -> Verdict:
     ('holds', 'undecided')
     """
     if gap.n_noisy < MIN_NOISY_ROWS:
-        return "undecided"  # resampling a handful of rows says nothing of others
+        return "undecided"  # so few rows say nothing about others
     if gap.low > 0:
         return "holds"
     return "does not hold here" if gap.high < 0 else "undecided"
@@ -136,26 +143,77 @@ def trajectory_gap(
 def flipped_label_auc(scores: Float64, is_flipped: Bools) -> float:
     """Chance that a flipped row scores below a clean one, ties counting half (ROC-AUC).
 
-    1 means the scorer pushes every wrong label down; 0.5 that it does not see them; below 0.5 that
-    it favours them, which for a scorer is the hard-sample bias.
+    1 means that the scorer ranks every wrong label low; 0.5 that it does not see them; below 0.5
+    that it favours them, which for a scorer is the hard-sample bias.
 
     >>> flipped_label_auc(np.array([0.1, 0.9, 0.5]), np.array([True, False, False]))
     1.0
     """
-    ranks = average_ranks(scores)
+    from scipy.stats import rankdata
+
     n_flipped = int(is_flipped.sum())
     n_clean = len(scores) - n_flipped
-    above = ranks[~is_flipped].sum() - n_clean * (n_clean + 1) / 2
+    above = rankdata(scores)[~is_flipped].sum() - n_clean * (n_clean + 1) / 2
     return float(above / (n_clean * n_flipped))
 
 
-def average_ranks(values: Float64) -> Float64:
-    """Ranks from 1; equal values share the mean of theirs.
+class StudyReport(BaseModel):
+    """What the copy whose wrong labels are known shows about the corpus, probe and scorers."""
 
-    >>> average_ranks(np.array([5.0, 3.0, 5.0])).tolist()
-    [2.5, 1.0, 2.5]
+    onset: int
+    """T_m: the checkpoint at which wrong labels start to be memorised; T if never."""
+    decay: float
+    """λ* = T / T_m."""
+    flipped_norms: list[float]
+    """Mean gradient norm of the flipped rows, by checkpoint."""
+    clean_norms: list[float]
+    """And of the other rows."""
+    auc: dict[str, float]
+    """Each scorer's chance to rank a flipped row below a clean one."""
+    effective_share: dict[str, float]
+    """ESS / N of each scorer's weights on the copy."""
+    proposition_1: dict[str, HardSampleBias]
+    """By self-influence scorer: exact or K-FAC Hessian."""
+    proposition_2: TrajectoryGap
+
+
+def study_scorers(
+    features: RowBlocks,
+    labels: Int64,
+    n_classes: int,
+    settings: ScoringSettings,
+    scorers: Sequence[str] = tuple(SCORERS),
+) -> StudyReport:
+    """Flip labels in a copy, weigh it with each scorer, and test Propositions 1 and 2 on it.
+
+    `influence_self` is left out for a head too large for a dense Hessian.
     """
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last_rank = np.cumsum(counts)
-    ranks: Float64 = (last_rank - (counts - 1) / 2)[inverse]
-    return ranks
+    check_features(features, settings.block_rows)
+    if n_classes * (features.shape[1] + 1) > MAX_DENSE_PARAMETERS:
+        scorers = [name for name in scorers if name != "influence_self"]
+    copy = make_noisy_copy(features, labels, n_classes, settings)
+    evidence = Evidence.of_noisy_copy(features, copy, settings, n_classes)
+    noisy, resamples, seed = copy.is_flipped, settings.bootstrap_resamples, settings.seed
+    scored = {name: score(evidence, name) for name in scorers}
+    self_influences = {"influence_self_kfac": evidence.self_influence_kfac}
+    if "influence_self" in scorers:
+        self_influences["influence_self"] = evidence.self_influence
+    return StudyReport(
+        onset=copy.onset,
+        decay=copy.decay,
+        flipped_norms=copy.flipped_norms.tolist(),
+        clean_norms=copy.clean_norms.tolist(),
+        auc={name: flipped_label_auc(rows.scores, noisy) for name, rows in scored.items()},
+        effective_share={name: rows.report.effective_share for name, rows in scored.items()},
+        proposition_1={
+            name: hard_sample_bias(values, copy.influence[:, -1], noisy, resamples, seed)
+            for name, values in self_influences.items()
+        },
+        proposition_2=trajectory_gap(
+            score(evidence, "trajectory").scores,
+            score(evidence, "last_checkpoint").scores,
+            noisy,
+            resamples,
+            seed,
+        ),
+    )

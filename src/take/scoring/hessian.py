@@ -17,7 +17,7 @@ import numpy as np
 
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, map_blocks
-from take.scoring.errors import ScoringError
+from take.scoring.checks import ScoringError
 from take.scoring.trajectory import ProbeTrajectory, softmax
 
 MAX_DENSE_PARAMETERS = 16_384  # H in float64 takes 2 GB there, and its factor as much again

@@ -1,4 +1,4 @@
-"""The influence matrix I(n, t): how hard row n still pulls on the probe at checkpoint t."""
+"""The influence matrix I(n, t): the gradient norm of row n at checkpoint t of the probe."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from take.rows.arrays import Float32, Int64
-from take.rows.blocks import RowBlocks, map_blocks
-from take.scoring.checks import squared_norms
-from take.scoring.errors import ScoringError
+from take.rows.blocks import RowBlocks, map_blocks, squared_norms
+from take.scoring.checks import ScoringError
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.blocks import RowBlocks
 from take.rows.random import rng
 from take.scoring.influence import influence_matrix
-from take.scoring.settings import ScoringSettings
+from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory, train_probe
 
 
@@ -48,7 +48,7 @@ def flip_labels(labels: Int64, n_classes: int, share: float, seed: int) -> Flipp
     >>> int(is_flipped.sum()), bool(((flipped != labels) == is_flipped).all())
     (2, True)
     """
-    random = rng(seed, "flipped labels")  # a stream apart from training and held-out rows
+    random = rng(seed, "flipped labels")  # not the stream of batches or validation rows
     count = max(1, round(share * len(labels)))
     rows = random.choice(len(labels), size=count, replace=False)
     flipped = labels.copy()

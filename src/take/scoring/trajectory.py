@@ -1,8 +1,9 @@
 """The probe's training trajectory θ_0 … θ_{T−1} (METHOD §1.1).
 
 A linear head with bias, logits = W φ(x) + b, is trained on the whole corpus with cross-entropy and
-AdamW. A twin with the same start, batches and steps never sees the held-out rows: it shows when the
-head stops generalising, without costing the real head any row. Both are trained in one pass.
+AdamW. A second probe with the same start, batches and steps is not trained on the validation rows:
+it shows when the head stops generalising, while the first one still uses every row. Both are
+trained in one pass.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.rows.arrays import Float32, Float64, Int64
+from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, map_blocks
 from take.rows.random import rng
 from take.scoring.batches import shuffled_batches
-from take.scoring.errors import ScoringError
-from take.scoring.settings import ScheduleName, ScoringSettings
+from take.scoring.checks import ScoringError
+from take.scoring.scoring_settings import ScheduleName, ScoringSettings
 
-N_PROBES = 2  # the real one, and its twin that does not see the held-out rows
+N_PROBES = 2  # the one that is kept, and the one without the validation rows
 UPDATES_BETWEEN_CHECKPOINTS = 4  # at least, so that neighbouring checkpoints differ
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # AdamW's usual constants
 
@@ -31,15 +31,15 @@ class ProbeTrajectory:
 
     weights: Float32  # (T, C, d)
     biases: Float32  # (T, C)
-    steps: NDArray[np.int64]  # (T,) updates before each checkpoint; the first is 0
+    steps: Int64  # (T,) updates before each checkpoint; the first is 0
     train_loss: Float64  # (T,) mean cross-entropy over the whole corpus
     train_accuracy: Float64  # (T,)
-    held_out_rows: NDArray[np.int64]  # rows of the corpus that the twin never saw
-    held_out_loss: Float64  # (T,) of the twin, on those rows
-    held_out_accuracy: Float64  # (T,)
+    validation_rows: Int64  # rows that the second probe is not trained on
+    validation_loss: Float64  # (T,) of the second probe, on those rows
+    validation_accuracy: Float64  # (T,)
 
 
-def checkpoint_steps(schedule: ScheduleName, checkpoints: int, updates: int) -> NDArray[np.int64]:
+def checkpoint_steps(schedule: ScheduleName, checkpoints: int, updates: int) -> Int64:
     """After how many updates each of the T checkpoints is taken: 0 first, all updates last.
 
     `even` spreads them evenly over training; `log` in a constant ratio, which resolves early
@@ -115,42 +115,42 @@ def train_probe(
     >>> probe.weights.shape, float(probe.train_accuracy[-1])
     ((3, 2, 4), 1.0)
     """
-    unseen = _held_out_rows(features.shape[0], settings)
-    steps, weights, biases = _train_twins(features, labels, n_classes, unseen, settings)
-    train = _evaluate(features, labels, np.ones_like(unseen), weights[:, 0], biases[:, 0])
-    twin = _evaluate(features, labels, unseen, weights[:, 1], biases[:, 1])
+    validation = _validation_rows(features.shape[0], settings)
+    steps, weights, biases = _train_probes(features, labels, n_classes, validation, settings)
+    train = _evaluate(features, labels, np.ones_like(validation), weights[:, 0], biases[:, 0])
+    second = _evaluate(features, labels, validation, weights[:, 1], biases[:, 1])
     return ProbeTrajectory(
         weights=np.ascontiguousarray(weights[:, 0]),
         biases=np.ascontiguousarray(biases[:, 0]),
         steps=steps,
         train_loss=train[0],
         train_accuracy=train[1],
-        held_out_rows=np.flatnonzero(unseen),
-        held_out_loss=twin[0],
-        held_out_accuracy=twin[1],
+        validation_rows=np.flatnonzero(validation),
+        validation_loss=second[0],
+        validation_accuracy=second[1],
     )
 
 
 class _Checkpoints(NamedTuple):
-    steps: NDArray[np.int64]  # (T,)
+    steps: Int64  # (T,)
     weights: Float32  # (T, N_PROBES, C, d)
     biases: Float32  # (T, N_PROBES, C)
 
 
-def _train_twins(
+def _train_probes(
     features: RowBlocks,
     labels: Int64,
     n_classes: int,
-    unseen: NDArray[np.bool_],
+    validation: Bools,
     settings: ScoringSettings,
 ) -> _Checkpoints:
-    """Train the probe and its twin on the same batches; the twin's loss skips unseen rows."""
+    """Train both probes on the same batches; the second one's loss skips the validation rows."""
     n_rows, n_features = features.shape
     batch_size = _batch_size(n_rows, settings)
     updates = max(1, round(settings.epochs * n_rows / batch_size))
     steps = checkpoint_steps(settings.schedule, settings.checkpoints, updates)
     trained_on = np.ones((n_rows, N_PROBES), dtype=np.float32)
-    trained_on[unseen, 1] = 0
+    trained_on[validation, 1] = 0
 
     # AdamW works number by number, so two heads stacked as one train as they would apart.
     W = np.zeros((N_PROBES * n_classes, n_features), dtype=np.float32)
@@ -186,19 +186,19 @@ def _batch_size(n_rows: int, settings: ScoringSettings) -> int:
     return max(1, min(settings.batch_size, n_rows, settings.epochs * n_rows // wanted_updates))
 
 
-def _held_out_rows(n_rows: int, settings: ScoringSettings) -> NDArray[np.bool_]:
-    count = max(1, round(settings.held_out_share * n_rows))
-    # A stream of its own, so that the rows held out do not change with how batches are drawn.
+def _validation_rows(n_rows: int, settings: ScoringSettings) -> Bools:
+    count = max(1, round(settings.validation_share * n_rows))
+    # A stream of its own, so that these rows do not change with how batches are drawn.
     random = rng(settings.seed, "probe held-out rows")
-    held_out = np.zeros(n_rows, dtype=np.bool_)
-    held_out[random.choice(n_rows, size=count, replace=False)] = True
-    return held_out
+    chosen = np.zeros(n_rows, dtype=np.bool_)
+    chosen[random.choice(n_rows, size=count, replace=False)] = True
+    return chosen
 
 
 def _evaluate(
     features: RowBlocks,
     labels: Int64,
-    chosen: NDArray[np.bool_],
+    chosen: Bools,
     weights: Float32,
     biases: Float32,
 ) -> Float64:

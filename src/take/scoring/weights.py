@@ -1,27 +1,74 @@
-"""From the influence matrix to κ (Eq. 9), and from any scores to capped weights that sum to one."""
+"""From the influence matrix to κ (Eq. 9) with a temporal kernel, and to capped weights."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from take.rows.arrays import Float32, Float64
 from take.rows.blocks import block_bounds
-from take.scoring.errors import ScoringError, ScoringWarning
+from take.scoring.checks import ScoringError, ScoringWarning
+from take.scoring.scoring_settings import KernelName
 
 LOW_ESS_SHARE = 0.1
 
+# k(t, T, λ) for t = 0 … T−1. λ is only read by the exponential kernel.
+_FORMULAS: dict[KernelName, Callable[[int, int, float], float]] = {
+    "exponential": lambda t, T, decay: math.exp(-decay * t / T),
+    "linear": lambda t, T, decay: 1 - t / T,
+    "cosine": lambda t, T, decay: (1 + math.cos(math.pi * t / T)) / 2,
+    "constant": lambda t, T, decay: 1.0,
+    "last": lambda t, T, decay: float(t == T - 1),
+}
+
 
 @dataclass(frozen=True)
-class KnowledgeScores:
-    """κ of every row, and how much of I the floor had to lift."""
+class RowScores:
+    """A score for each row, to which its weight will be proportional."""
 
-    kappa: Float64  # (N,)
-    floored_entries: NDArray[np.int64]  # (T,) entries of each column that the floor touched
+    values: Float64  # (N,), finite and ≥ 0
+    floored_entries: int = 0  # entries of I that the floor raised before they were inverted
+    inverted_entries: int = 0  # entries of I that were inverted
+
+
+def kernel_values(
+    kernel: KernelName | tuple[float, ...], checkpoints: int, decay: float
+) -> Float64:
+    """k(0) … k(T−1) of Eq. 9, where T is the number of checkpoints and λ the decay.
+
+    exponential e^{−λt/T}, linear 1 − t/T, cosine ½(1 + cos(πt/T)), constant 1, last [t = T−1];
+    or the T values themselves. Proposition 2 is stated for decreasing k, so custom values that do
+    not decrease are used, with a warning.
+
+    >>> kernel_values("linear", checkpoints=4, decay=1.0).tolist()
+    [1.0, 0.75, 0.5, 0.25]
+    """
+    if isinstance(kernel, str):
+        formula = _FORMULAS[kernel]
+        return np.array([formula(t, checkpoints, decay) for t in range(checkpoints)])
+    values = np.array(kernel, dtype=np.float64)
+    if values.shape != (checkpoints,) or not (np.isfinite(values) & (values >= 0)).all():
+        raise ScoringError(
+            f"kernel is {kernel}",
+            "kernel",
+            f"{checkpoints} finite values ≥ 0, one per checkpoint",
+            "correct the list, or name a built-in kernel",
+        )
+    if not values.any():
+        raise ScoringError("kernel is zero everywhere", "kernel", "a positive value", "add one")
+    if (np.diff(values) >= 0).any():
+        t = int(np.argmax(np.diff(values) >= 0))
+        warnings.warn(
+            f"kernel does not decrease: k({t}) = {values[t]:g}, k({t + 1}) = {values[t + 1]:g}. "
+            "Proposition 2 assumes that it does.",
+            ScoringWarning,
+            stacklevel=2,
+        )
+    return values
 
 
 @dataclass(frozen=True)
@@ -35,40 +82,44 @@ class WeightReport:
     largest_weight: float  # as a multiple of 1/N
     effective_rows: float  # ESS = 1 / Σ w²
     effective_share: float  # ESS / N
-    effective_share_before_cap: float  # which the cap cannot flatter
+    effective_share_before_cap: float  # not improved by the cap
     top_percent_share: float  # mass of the heaviest 1 % of the rows
     total_variation: float  # ½ Σ |w_n − 1/N|, the bound of Remark 1 in units of the diameter
-    low_effective_share: bool  # ESS / N before the cap below 10 %: a few rows speak for the corpus
+    low_effective_share: bool  # ESS / N before the cap below 10 %: a few rows dominate
 
 
-def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> KnowledgeScores:
+def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> RowScores:
     """Eq. 9: κ_n = Σ_t k(t) / I(n, t), with I column-normalised and floored.
 
-    I(·, t) ← I(·, t) / Σ_n I(n, t) makes checkpoints comparable; then I(n, t) is lifted to `floor`
-    times its column's mean, 1/N, because 1/I has no bound. A kernel value of zero drops its column.
+    I(·, t) ← I(·, t) / Σ_n I(n, t) makes checkpoints comparable; then I(n, t) is raised to at least
+    `floor` times its column's mean, 1/N, because 1/I has no bound. A kernel value of zero drops its
+    column.
 
     >>> influence = np.array([[1.0], [3.0]], dtype=np.float32)
-    >>> knowledge_scores(influence, np.array([1.0]), floor=0.1).kappa.round(3).tolist()
+    >>> knowledge_scores(influence, np.array([1.0]), floor=0.1).values.round(3).tolist()
     [4.0, 1.333]
     """
-    n_rows, T = influence.shape
+    used = kernel > 0
+    influence, kernel = influence[:, used], kernel[used]
+    n_rows = len(influence)
     column_sums = influence.sum(axis=0, dtype=np.float64)
-    if not (np.isfinite(column_sums) & (column_sums > 0)).all():
-        t = int(np.argmax(~(np.isfinite(column_sums) & (column_sums > 0))))
+    bad = ~(np.isfinite(column_sums) & (column_sums > 0))
+    if bad.any():
+        t = int(np.argmax(bad))
         raise ScoringError(
             f"gradient norms sum to {column_sums[t]:g}",
-            f"influence matrix, checkpoint {t}",
+            f"influence matrix, checkpoint {int(np.flatnonzero(used)[t])}",
             "a finite positive sum in each column",
             "check the embeddings; lower `learning_rate` if the probe has saturated",
         )
     kappa = np.empty(n_rows)
-    floored = np.zeros(T, dtype=np.int64)
+    floored = 0
     # Blocks keep the float64 copies small; I itself is N x T float32.
     for start, stop in block_bounds(n_rows):
         normalised = influence[start:stop] / column_sums
-        floored += np.count_nonzero(normalised < floor / n_rows, axis=0)
+        floored += int(np.count_nonzero(normalised < floor / n_rows))
         kappa[start:stop] = (1 / np.maximum(normalised, floor / n_rows)) @ kernel
-    return KnowledgeScores(kappa, floored)
+    return RowScores(kappa, floored, influence.size)
 
 
 def capped_weights(scores: Float64, cap: float) -> Float64:
@@ -109,15 +160,14 @@ def capped_weights(scores: Float64, cap: float) -> Float64:
     return weights
 
 
-def weigh(
-    scores: Float64, cap: float, floored_entries: int = 0, entries: int = 0
-) -> tuple[Float64, WeightReport]:
+def weigh(rows: RowScores, cap: float) -> tuple[Float64, WeightReport]:
     """Weights of the scores and the report that says whether to trust them.
 
-    >>> weights, report = weigh(np.ones(4), cap=10)
+    >>> weights, report = weigh(RowScores(np.ones(4)), cap=10)
     >>> weights.tolist(), report.effective_share
     ([0.25, 0.25, 0.25, 0.25], 1.0)
     """
+    scores = rows.values
     weights = capped_weights(scores, cap)
     n_rows = len(weights)
     effective = float(1 / (weights @ weights))
@@ -126,8 +176,8 @@ def weigh(
     top = math.ceil(n_rows / 100)
     report = WeightReport(
         n_rows=n_rows,
-        floored_entries=floored_entries,
-        floored_share=floored_entries / max(entries, 1),
+        floored_entries=rows.floored_entries,
+        floored_share=rows.floored_entries / max(rows.inverted_entries, 1),
         capped_rows=int(np.count_nonzero(weights >= cap / n_rows)),
         largest_weight=float(weights.max() * n_rows),
         effective_rows=effective,
@@ -140,8 +190,8 @@ def weigh(
     if report.low_effective_share:
         warnings.warn(
             f"effective sample size before the cap is {share_before_cap * n_rows:.0f} of {n_rows} "
-            f"rows ({share_before_cap:.1%}, below {LOW_ESS_SHARE:.0%}): a few rows speak for the "
-            "corpus. Raise `floor`, lower `cap`, or use the `uniform` scorer.",
+            f"rows ({share_before_cap:.1%}, below {LOW_ESS_SHARE:.0%}): a few rows dominate. "
+            "Raise `floor`, lower `cap`, or use the `uniform` scorer.",
             ScoringWarning,
             stacklevel=2,
         )

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from take.rows.arrays import Float32, Int64
-from take.rows.blocks import ArrayBlocks, RowBlocks, block_bounds
-from take.transport.costs import squared_norms
+from take.rows.blocks import ArrayBlocks, RowBlocks, block_bounds, squared_norms
 
 MAX_BUFFER_BYTES = 64 * 2**20
 COLUMN_BLOCK_ROWS = 4096

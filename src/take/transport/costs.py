@@ -5,16 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from take.rows.arrays import Float32
-
-
-def squared_norms(rows: Float32) -> Float32:
-    """‖x‖² of each row.
-
-    >>> squared_norms(np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
-    [25.0]
-    """
-    norms: Float32 = np.einsum("nd,nd->n", rows, rows)
-    return norms
+from take.rows.blocks import squared_norms
 
 
 def squared_distances(block: Float32, targets: Float32) -> Float32:

@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from take.rows.arrays import Float32, Float64
-from take.rows.blocks import RowBlocks, block_bounds
-from take.transport.costs import squared_norms
+from take.rows.blocks import RowBlocks, block_bounds, squared_norms
 from take.transport.errors import TransportError
 
 Prior = Callable[[int, int], Float32]

@@ -13,7 +13,7 @@ from take.evaluation.methods.material import TrainingSet
 from take.evaluation.methods.registry import METHODS, method
 from take.evaluation.methods.settings import BaselineSettings
 from take.rows.blocks import ArrayBlocks
-from take.scoring.kernels import kernel_values
+from take.scoring.weights import kernel_values
 from take.selection.exam.settings import ExamSettings
 from take.selection.registry import SELECTORS
 from take.selection.rows import JoinedBlocks

@@ -8,9 +8,8 @@ from take.evaluation.methods.herding import products
 from take.evaluation.methods.material import Material, TrainingSet, taken_rows
 from take.evaluation.methods.settings import BaselineSettings
 from take.rows.arrays import Int64
-from take.rows.blocks import RowBlocks, map_blocks
+from take.rows.blocks import RowBlocks, map_blocks, squared_norms
 from take.rows.random import rng
-from take.transport.costs import squared_norms
 
 
 def kcenters(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:

@@ -16,7 +16,7 @@ from take.evaluation.methods.kmeans import kmeans
 from take.evaluation.methods.material import Method
 from take.evaluation.methods.random import random, random_unstratified
 from take.evaluation.methods.selection import Selection
-from take.scoring.settings import KernelName
+from take.scoring.scoring_settings import KernelName
 from take.selection.registry import SELECTORS
 
 METHODS: dict[str, Method] = {

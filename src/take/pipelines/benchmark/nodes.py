@@ -26,7 +26,7 @@ from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.text import readable_table
 from take.learners import SentenceVectors, Shared
 from take.rows.labelled import class_sizes
-from take.scoring.settings import ScoringSettings
+from take.scoring.scoring_settings import ScoringSettings
 from take.selection.settings import SelectionSettings
 from take.version import code_version
 

@@ -19,9 +19,9 @@ from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.text import readable_table
 from take.learners import SentenceVectors, Shared
+from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
-from take.scoring.report import StudyReport
-from take.scoring.settings import ScoringSettings
+from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.settings import SelectionSettings
 from take.version import code_version

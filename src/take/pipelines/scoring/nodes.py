@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings
 from take.rows.labelled import class_ids, class_names, text_columns
-from take.scoring.errors import ScoringWarning
-from take.scoring.evidence import Evidence
-from take.scoring.figures import trajectory_figure, weights_figure
+from take.scoring.checks import ScoringWarning
+from take.scoring.diagnostics import StudyReport, study_scorers
 from take.scoring.influence import InfluenceMatrix, influence_matrix
-from take.scoring.report import ScoringReport, StudyReport
-from take.scoring.scorers import score_evidence
-from take.scoring.settings import ScoringSettings
-from take.scoring.study import study_scorers
+from take.scoring.report import ScoringReport, extreme_rows, trajectory_figure, weights_figure
+from take.scoring.scorers import Evidence, score
+from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory, train_probe
-from take.scoring.views import extreme_rows
 
 _logger = logging.getLogger(__name__)
 
@@ -49,10 +46,10 @@ def probe_trajectory(
     evidence = Evidence(embeddings, labels, settings)  # refuses bad numbers before training
     trajectory = train_probe(embeddings, labels, evidence.n_classes, settings)
     _logger.info(
-        "Probe after %s updates: accuracy %.1f %% on the corpus, %.1f %% on rows it did not see.",
+        "Probe after %s updates: accuracy %.1f %% on the corpus, %.1f %% on validation rows.",
         f"{int(trajectory.steps[-1]):,}",
         100 * trajectory.train_accuracy[-1],
-        100 * trajectory.held_out_accuracy[-1],
+        100 * trajectory.validation_accuracy[-1],
     )
     return trajectory
 
@@ -78,7 +75,7 @@ def scoring_study(
     with warnings.catch_warnings():
         # A scorer that nobody chose may well give a few rows everything: that is what is studied.
         warnings.simplefilter("ignore", ScoringWarning)
-        study = StudyReport.of(study_scorers(embeddings, labels, int(labels.max()) + 1, settings))
+        study = study_scorers(embeddings, labels, int(labels.max()) + 1, settings)
     aucs = ", ".join(f"{name} {auc:.3f}" for name, auc in study.auc.items())
     _logger.info("T_m = %s, λ* = %.2f. AUC for flipped labels: %s.", study.onset, study.decay, aucs)
     return study
@@ -104,7 +101,7 @@ def knowledge_weights(
     )
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", ScoringWarning)
-        scored = score_evidence(evidence, settings.scorer)
+        scored = score(evidence)
     for doubt in doubts:
         _logger.warning("%s", doubt.message)
     weights = pd.DataFrame({"id": corpus["id"], "score": scored.scores, "weight": scored.weights})

@@ -39,8 +39,8 @@ class ScoringSettings(Frozen):
     )
     learning_rate: float = Field(default=0.01, gt=0, le=10)
     weight_decay: float = Field(default=0.01, ge=0, le=1)
-    held_out_share: float = Field(
-        default=0.05, gt=0, le=0.5, description="rows the twin probe never sees"
+    validation_share: float = Field(
+        default=0.05, gt=0, le=0.5, description="rows that the second probe is not trained on"
     )
 
     kernel: KernelName | tuple[KernelValue, ...] = Field(

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from take.scoring.views import class_shares, extreme_rows, rank_correlation, weight_histogram
+from take.scoring.report import ScoringReport, class_shares, extreme_rows, rank_correlation
+from take.scoring.scorers import Evidence, score
 
 
 def test_rank_correlation_sees_order_only():
@@ -26,8 +27,11 @@ def test_extreme_rows_stay_inside_their_class():
     assert (second.highest.tolist(), second.lowest.tolist()) == ([1, 3], [5, 3])
 
 
-def test_the_histogram_counts_every_row():
-    weights = np.random.default_rng(0).dirichlet(np.ones(500))
-    histogram = weight_histogram(weights, bins=20)
-    assert histogram.counts.sum() == 500
-    assert histogram.edges[-1] == pytest.approx(weights.max() * 500)
+def test_the_histogram_counts_every_row(corpus):
+    evidence = Evidence(corpus.features, corpus.labels, corpus.settings)
+    scored = score(evidence)
+    report = ScoringReport.of(
+        scored, evidence.trajectory, corpus.labels, ["a", "b", "c"], corpus.labels, "linear", 1.0
+    )
+    assert sum(report.histogram_counts) == 600
+    assert report.histogram_edges[-1] == pytest.approx(scored.weights.max() * 600)
