@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 _SHORTCUTS = frozenset({"corpus", "budget", "raw_root", "estimate"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
-_TABLES = frozenset({"evaluation_table", "benchmark_table"})
+_TABLES = frozenset({"evaluation.table", "benchmark.table"})
 _FOR_PEOPLE = {"audit_page": "Report", "release": "Release"}
 
 

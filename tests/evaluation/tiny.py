@@ -110,10 +110,10 @@ def make_world(folder: Path) -> World:
         return embed_corpus([rows["text"].tolist()], encoder, EmbeddingSettings()).embeddings
 
     vectors = embedded(corpus)
-    trajectory = scoring.probe_trajectory(vectors, corpus, SCORING)
-    influence = scoring.influence(vectors, corpus, trajectory, SCORING)
-    study = scoring.scoring_study(vectors, corpus, SCORING)
-    weighed = scoring.knowledge_weights(vectors, corpus, trajectory, influence, study, SCORING)
+    trajectory = scoring.train_probe(vectors, corpus, SCORING)
+    influence = scoring.measure_influence(vectors, corpus, trajectory, SCORING)
+    study = scoring.study_scorers(vectors, corpus, SCORING)
+    weighed = scoring.weigh_rows(vectors, corpus, trajectory, influence, study, SCORING)
     prepared = PreparedCorpus(
         name="films",
         corpus=corpus,

@@ -136,9 +136,9 @@ def test_block_stops_the_export_and_an_override_by_name_is_recorded(
 
 def test_a_limit_asks_the_language_model_nothing(distilled_films: Project) -> None:
     output = distilled_films.kedro(*audit(gate__limits__closer_review=0.9))
-    assert "Reusing the outputs of 'attack_generator'" in output
-    assert "Reusing the outputs of 'screen_rows'" in output
-    assert "Running 'judge_privacy'" in output
+    assert "Reusing the outputs of 'audit.attack_generator'" in output
+    assert "Reusing the outputs of 'audit.screen_rows'" in output
+    assert "Running 'audit.judge_privacy'" in output
 
 
 def test_verify_covers_the_release_wherever_it_is(distilled_films: Project, tmp_path: Path) -> None:

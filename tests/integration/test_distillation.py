@@ -19,7 +19,7 @@ pytestmark = pytest.mark.cli
 
 DISTILL = ("run", "--pipeline=distill", "--params=corpus=films")
 ROWS_PER_CLASS = 5
-PLOTS = ("transport_map", "coverage_plot", "budget_plot", "search_plot")
+PLOTS = ("transport_plot", "coverage_plot", "budget_plot", "search_plot")
 EXPORTS = ("distilled.parquet", "lineage.parquet")
 
 
@@ -182,10 +182,10 @@ def test_another_description_chooses_no_rows(distilled_films: Project) -> None:
             distillation__description__sample_weights="mass",
             distillation__description__lineage_rows=3,
         ),
-        "--to-nodes=trace_rows",
+        "--to-nodes=distillation.trace_rows",
     )
-    assert not is_run(output, "select_rows")
-    assert is_run(output, "trace_rows")
+    assert not is_run(output, "distillation.select_rows")
+    assert is_run(output, "distillation.trace_rows")
     assert "parameter distillation.description.sample_weights changed" in output
     assert len(versions(distilled_films, "selection.parquet")) == 1
     distilled, totals = (
@@ -203,15 +203,15 @@ def test_another_selector_chooses_again_and_the_same_one_the_same_bytes(
 ) -> None:
     first, chosen = exports(distilled_films), table(distilled_films, "selection")["id"]
     other = distillation(distillation__selection__selector="facility")
-    output = distilled_films.kedro(*other, "--to-nodes=trace_rows")
-    assert is_run(output, "select_rows")
+    output = distilled_films.kedro(*other, "--to-nodes=distillation.trace_rows")
+    assert is_run(output, "distillation.select_rows")
     assert "selector changed from 'exam' to 'facility'" in output
     assert set(table(distilled_films, "selection")["id"]) != set(chosen)
     assert all(content != first[name] for name, content in exports(distilled_films).items())
     assert report(distilled_films, "selection_report")["steps"] == []
 
     output = distilled_films.kedro(*distillation())  # chosen anew, in a process of its own
-    assert is_run(output, "select_rows")
+    assert is_run(output, "distillation.select_rows")
     assert exports(distilled_films) == first
     assert len(versions(distilled_films, "distilled.parquet")) == 3
 
@@ -240,8 +240,8 @@ def test_a_grown_corpus_keeps_the_pool_and_most_rows(distilled_films: Project) -
     old_ids, old_rows = table(distilled_films, "distilled")["id"], table(distilled_films, "corpus")
     distilled_films.write("data/01_raw/films.csv", noisy_csv(330))
     output = distilled_films.kedro("run", "--pipeline=redistil", "--params=corpus=films")
-    assert is_run(output, "embed_corpus")
-    assert is_run(output, "reselect_rows")
+    assert is_run(output, "embedding.embed_corpus")
+    assert is_run(output, "distillation.select_rows")
     for node in register_pipelines()["generation"].nodes:
         assert node.name not in output
     assert len(versions(distilled_films, "pool.parquet")) == 1

@@ -21,7 +21,7 @@ from tests.integration.conftest import GENERATION
 pytestmark = pytest.mark.cli
 
 # As far as generation goes.
-UP_TO_POOL = "--to-nodes=plot_generation"
+UP_TO_POOL = "--to-nodes=generation.plot_generation"
 RUN = ("run", "--pipeline=distill", UP_TO_POOL, "--params=corpus=films,budget=5/class")
 
 
@@ -104,7 +104,7 @@ def test_other_thresholds_judge_again_without_writing_again(films: Project) -> N
         "--pipeline=generation",
         "--params=corpus=films,generation.screening.loop_repeats=3",
     )
-    assert "Reusing the outputs of 'fine_tune'" in output
+    assert "Reusing the outputs of 'generation.fine_tune'" in output
     assert "parameter generation.screening.loop_repeats" in output
     generated = json.loads(films.newest("sampling_report.json").read_text())
     assert generated["tokens_written"] == 0  # the corpus's own repetitions allow as many as before

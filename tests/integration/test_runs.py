@@ -145,7 +145,7 @@ def test_one_run_is_one_mlflow_run_without_text(films: Project) -> None:
             assert metrics["corpus_report.train.rows_kept"] > 200
             assert metrics["embedding_report.features"] == 384
             assert tags["corpus_report.task"] == "single"
-            assert (films.path / "mlartifacts" / run / "artifacts/corpus_profile.json").is_file()
+            assert (films.path / "mlartifacts" / run / "artifacts/corpus_plot.json").is_file()
     stored = [films.path / "mlflow.db", *(films.path / "mlartifacts").rglob("*.*")]
     assert all(secret.encode() not in path.read_bytes() for path in stored if path.is_file())
     assert all(secret not in output for output in outputs)

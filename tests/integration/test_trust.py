@@ -57,7 +57,7 @@ def test_what_still_matches_is_reused_and_the_rest_says_why(films: Project) -> N
     other_budget = films.kedro("run", "--pipeline=embedding", "--params=corpus=films,budget=7")
     assert "parameter ingestion.budget changed from '20/class' to 7" in other_budget
     # the corpus came out the same, so what is made from it is not made again
-    assert "Reusing the outputs of 'embed_corpus'" in other_budget
+    assert "Reusing the outputs of 'embedding.embed_corpus'" in other_budget
 
 
 def test_a_grown_corpus_encodes_only_its_new_strings(films: Project) -> None:

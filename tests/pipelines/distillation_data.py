@@ -43,18 +43,18 @@ class Made:
     ) -> nodes.ChosenRows:
         settings = SelectionSettings(**{"exam": EXAM, **options})
         inputs = [getattr(self, name) for name in self.__dataclass_fields__]
-        return nodes.chosen_rows(*inputs, work, budget, settings, previous, evaluation_split)
+        return nodes.select_rows(*inputs, work, budget, settings, previous, evaluation_split)
 
     def traced(self, selection: pd.DataFrame, **description: Any) -> nodes.TracedRows:
         settings = DESCRIPTION.model_copy(update=description)
-        return nodes.traced_rows(selection, *self._both(), SelectionSettings(exam=EXAM), settings)
+        return nodes.trace_rows(selection, *self._both(), SelectionSettings(exam=EXAM), settings)
 
     def described(
         self, traced: nodes.TracedRows, chosen: nodes.ChosenRows, **choice: Any
     ) -> nodes.Description:
         settings = SelectionSettings(**{"exam": EXAM, **choice})
         inputs = (traced.distilled, traced.trace, *chosen, *self._both())
-        return nodes.description(*inputs, settings, DESCRIPTION)
+        return nodes.describe_distilled(*inputs, settings, DESCRIPTION)
 
     def _both(self) -> tuple[Any, ...]:
         return self.pool, self.pool_embeddings, self.corpus, self.embeddings, self.weights

@@ -1,39 +1,73 @@
+"""The catalog and the pipelines belong together."""
+
 from __future__ import annotations
 
 from graphlib import TopologicalSorter
+from typing import Any
 
 import pytest
-import yaml
+from kedro.config import OmegaConfigLoader
+from kedro.io import CatalogConfigResolver
 from kedro.utils import load_obj
 
 from take.pipeline_registry import register_pipelines
+from take.settings import CONFIG_LOADER_ARGS
 from tests.conftest import ROOT
-
-CATALOG = {
-    name: entry
-    for name, entry in yaml.safe_load((ROOT / "conf/base/catalog.yml").read_text()).items()
-    if not name.startswith("_")
-}
 
 PIPELINES = ("distill", "redistil", "evaluate", "benchmark")  # every node is in one of them
 NOT_MADE = (
     *("raw_corpus", "encoder", "language_model", "published", "prepared_corpora"),
-    *("search_folder", "cell_folder", "prediction_folder"),  # places to work in
-    *("provenance", "known_cells"),  # of other entries, if made
+    *("search_folder", "cell_folder", "prediction_folder"),  # work folders
+    *("provenance", "known_cells"),  # made from other entries, if these exist
 )
 ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
+
+
+def catalog() -> dict[str, dict[str, Any]]:
+    """Every dataset that a pipeline names, as the catalog describes it: by entry or by factory."""
+    config = OmegaConfigLoader(str(ROOT / "conf"), **CONFIG_LOADER_ARGS)["catalog"]
+    resolver = CatalogConfigResolver(config)
+    pipelines = register_pipelines()
+    used = set().union(*(pipelines[name].datasets() for name in PIPELINES))
+    names = {name for name in used if "params:" not in name}
+    entries = {name for name in config if "{" not in name and not name.startswith("_")}
+    assert entries <= names, "an entry that nothing uses"
+    return {name: config.get(name) or resolver.resolve_pattern(name) for name in names}
+
+
+CATALOG = catalog()
 
 
 def layer(dataset: str) -> str:
     return CATALOG[dataset]["metadata"]["kedro-viz"]["layer"]
 
 
-def test_every_dataset_is_in_the_catalog_and_used() -> None:
+def test_every_node_is_in_a_pipeline_that_is_checked_here() -> None:
     pipelines = register_pipelines()
-    used = set().union(*(pipelines[name].datasets() for name in PIPELINES))
-    assert {name for name in used if "params:" not in name} == set(CATALOG)
     nodes = {node.name for name in PIPELINES for node in pipelines[name].nodes}
     assert nodes == {node.name for pipeline in pipelines.values() for node in pipeline.nodes}
+
+
+def test_a_node_has_the_name_of_its_function_and_of_its_pipeline() -> None:
+    for node in register_pipelines()["evaluate"].nodes:
+        module = node.func.__module__.split(".")[2]
+        assert node.name == f"{module}.{node.func.__name__}"
+        assert node.namespace == module
+
+
+def test_only_what_crosses_pipelines_is_exposed() -> None:
+    """An output without a namespace is read by another pipeline, or is what a user runs it for."""
+    nodes = [*register_pipelines()["evaluate"].nodes, *register_pipelines()["benchmark"].nodes]
+    read = {(name, node.namespace) for node in nodes for name in node.inputs}
+    results = {"audit_page", "dataset_card", "release", "benchmark_cells"}
+    for node in nodes:
+        for name in node.outputs:
+            elsewhere = any(n == name and namespace != node.namespace for n, namespace in read)
+            asked_for = name in results or name in NAMED_BY_OTHERS
+            assert ("." not in name) == (elsewhere or asked_for), name
+
+
+NAMED_BY_OTHERS = ("privacy_report", "balance_report")  # by the entry `provenance`
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
@@ -52,7 +86,7 @@ def test_what_a_run_makes_is_an_artifact_keyed_by_corpus(name: str) -> None:
     entry = CATALOG[name]
     assert entry["type"].startswith("take.datasets.artifact.")
     assert entry.get("versioned", False) is (name not in ONE_VERSION)
-    key = "benchmark" if name.startswith("benchmark_") else "${_corpus}"  # of all corpora at once
+    key = "benchmark" if name.startswith("benchmark") else "rotten_tomatoes"
     assert f"/{key}/" in entry["filepath"]
     kinds = (".parquet", ".json", ".safetensors", ".txt", ".md", ".html")
     folders = ("/adapter", "/release")  # peft's own, and that of the `datasets` library
@@ -71,35 +105,30 @@ def test_what_decides_results_has_an_identity() -> None:
     for name in NOT_MADE:
         has_one = hasattr(load_obj(CATALOG[name]["type"]), "identity")
         assert has_one is (name != "cell_folder"), name
-    assert CATALOG["search_folder"]["type"] == "take.datasets.folders.WorkFolderDataset"
 
 
-def test_evaluation_makes_what_is_named_after_it_and_benchmark_too() -> None:
-    for name in ("evaluation", "benchmark"):
-        made = register_pipelines()[name].all_outputs()
-        assert made == {entry for entry in CATALOG if entry.startswith(f"{name}_")} - {
-            "evaluation_split"  # the rows held out, made by ingestion
-        }
-
-
-def test_only_what_redistil_reads_stands_where_another_is_written() -> None:
+def test_no_two_artifacts_share_a_path() -> None:
     """Two entries of one path overwrite each other, unless one of them is never saved."""
-    paths: dict[str, list[str]] = {}
+    paths: dict[str, set[str]] = {}
     for name, entry in CATALOG.items():
-        paths.setdefault(entry.get("filepath", name), []).append(name)
+        paths.setdefault(entry.get("filepath", name), set()).add(name)
     shared = [names for names in paths.values() if len(names) > 1]
-    assert shared == [["distilled", "previous_distilled"], ["cell_folder", "prediction_folder"]]
+    assert sorted(map(sorted, shared)) == [
+        ["cell_folder", "prediction_folder"],
+        ["distilled", "previous_distilled"],
+    ]
     for pipeline in register_pipelines().values():
         assert "previous_distilled" not in pipeline.all_outputs()
 
 
 WITH_TEXTS_OR_IDS = (
-    *("corpus", "evaluation_split", "weights", "scoring_examples"),
-    *("generator_rows", "samples", "pool", "ledger", "pool_coverage", "pool_examples"),
-    *("selection", "greedy_path", "distilled", "previous_distilled"),
-    *("canaries", "privacy_findings", "balance_terms"),
-    *("audit_page", "release_page", "dataset_card", "release"),
-    *("lineage", "lineage_totals", "assignments", "least_covered"),
+    *("corpus", "evaluation_split", "weights", "scoring.scoring_examples"),
+    *("generator_rows", "samples", "pool", "generation.ledger"),
+    *("generation.pool_coverage", "generation.pool_examples"),
+    *("distillation.selection", "distillation.greedy_path", "distilled", "previous_distilled"),
+    *("canaries", "audit.privacy_findings", "audit.balance_terms"),
+    *("audit_page", "audit.release_page", "dataset_card", "release"),
+    *("lineage", "lineage_totals", "distillation.assignments", "least_covered"),
 )
 
 
@@ -110,19 +139,19 @@ def test_tables_with_texts_never_go_to_mlflow() -> None:
 
 def test_a_new_table_or_file_is_one_or_the_other() -> None:
     """An artifact that holds rows has to be named above, or be known to hold numbers alone."""
-    vectors = {"embeddings", "pool_embeddings", "trajectory", "influence", "trace"}
+    vectors = {"embeddings", "pool_embeddings", "trajectory", "influence", "distillation.trace"}
     scores = {
-        *("evaluation_cells", "evaluation_summary", "evaluation_comparisons", "evaluation_table"),
-        *("benchmark_cells", "benchmark_summary", "benchmark_comparisons", "benchmark_table"),
-        "benchmark_page",
+        *("evaluation_cells", "evaluation.summary", "evaluation.comparisons", "evaluation.table"),
+        *("benchmark_cells", "benchmark.summary", "benchmark.comparisons", "benchmark.table"),
+        "benchmark.page",
     }
     numbers = {
         *vectors,
         *scores,
         "budget_curve",
-        "membership_scores",
-        "slice_accuracy",
-        "accuracy_summary",
+        "audit.membership_scores",
+        "audit.slice_accuracy",
+        "audit.accuracy_summary",
     }
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}

@@ -170,7 +170,7 @@ def test_the_description_counts_what_the_tables_say(
     assert described.least_covered["id"].isin(made.corpus["id"]).all()
     pictures = (described.transport_map, described.coverage_plot, described.budget_plot)
     texts = [*made.corpus["text"], *made.pool["text"]]
-    for figure in (*pictures, nodes.search_plot(exam_choice.report)):
+    for figure in (*pictures, nodes.plot_search(exam_choice.report)):
         drawn = figure.to_json()
         assert not any(text in drawn for text in texts)
     written = report.model_dump_json()
@@ -193,7 +193,7 @@ def test_the_curve_along_the_path_taken_is_the_one_found_anew(
 def test_a_global_choice_is_traced_and_described(made: Made, tmp_path: Path) -> None:
     chosen = made.chosen(tmp_path, selector="facility", scope="global")
     settings = SelectionSettings(selector="facility", scope="global")
-    traced = nodes.traced_rows(chosen.selection, *made._both(), settings, DESCRIPTION)
+    traced = nodes.trace_rows(chosen.selection, *made._both(), settings, DESCRIPTION)
     assert len(traced.distilled) == 15
     assert traced.lineage_totals["assigned_mass"].sum() == pytest.approx(1, abs=1e-6)
     described = made.described(traced, chosen, selector="facility", scope="global")

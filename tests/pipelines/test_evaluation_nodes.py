@@ -36,7 +36,7 @@ def evaluated_cells(
         if field.name != "name"
     ]
     chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
-    return evaluation.evaluation_cells(
+    return evaluation.evaluate_distilled(
         *parts, world.encoder, folder, budget, SCORING, SELECTION, world.choices, chosen
     )
 
@@ -54,7 +54,7 @@ def test_an_evaluation_from_rows_to_pictures(world: World, tmp_path: Path) -> No
     assert list(dict.fromkeys(cells["method"])) == METHODS.split()
     assert cells["code_version"].str.startswith("0.").all()
 
-    found = evaluation.evaluated(cells, world.evaluation())
+    found = evaluation.summarise_evaluation(cells, world.evaluation())
     assert len(found.summary) == 3 * 4
     mean = cells.query("learner == 'lr' and method == 'random'")["accuracy"].mean()
     scored = found.report.scores[f"films {BUDGET}"]["lr"]
@@ -101,7 +101,7 @@ def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Pa
     assert set(cells["method"]) == {"file", "random", "distilled"}
     assert set(cells.query("method == 'file'")["rows"]) == {12}
     assert cells["error"].isna().all()
-    found = evaluation.evaluated(cells, world.evaluation())
+    found = evaluation.summarise_evaluation(cells, world.evaluation())
     assert "file" in set(found.summary["method"])
     assert "file" in found.table
 
@@ -165,7 +165,7 @@ def test_failed_cells_are_counted_and_shown(world: World, tmp_path: Path) -> Non
     cells = evaluated_cells(world, tmp_path, methods="random distilled", learners="lr")
     cells.loc[cells["method"] == "distilled", ["accuracy", "macro_f1", "accuracy_f1"]] = None
     cells.loc[cells["method"] == "distilled", "error"] = "MemoryError: too small"
-    found = evaluation.evaluated(cells, world.evaluation())
+    found = evaluation.summarise_evaluation(cells, world.evaluation())
     assert found.report.failed_cells == 2
     assert "distilled" not in found.report.scores[f"films {BUDGET}"]["lr"]
 
@@ -210,7 +210,7 @@ def settings(world: World, **changes: Any) -> BenchmarkSettings:
 
 
 def benchmarked_cells(world: World, folder: Path, **changes: Any) -> pd.DataFrame:
-    return benchmark.benchmark_cells(
+    return benchmark.run_benchmark(
         corpora(world),
         world.encoder,
         folder,
@@ -233,7 +233,7 @@ def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -
     assert set(cells.query("budget == '2/class'")["rows"]) == {4}
 
     published = read_published(ROOT / "conf/base/published.yml")
-    found = benchmark.benchmarked(cells, published, settings(world))
+    found = benchmark.summarise_benchmark(cells, published, settings(world))
     assert set(found.report.scores) == {"films 4/class", "films 2/class", "plays 3/class"}
     assert set(found.comparisons["method"]) == {"take"}
     assert "films" in found.page
@@ -245,7 +245,7 @@ def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -
     assert len(shown) == len(cells)
     nothing = benchmarked_cells(world, tmp_path / "empty", stored=True)
     assert nothing.empty
-    assert benchmark.benchmarked(nothing, published, settings(world)).report.cells == 0
+    assert benchmark.summarise_benchmark(nothing, published, settings(world)).report.cells == 0
 
 
 def test_a_quick_benchmark_is_a_part_of_it(world: World, tmp_path: Path) -> None:

@@ -90,9 +90,10 @@ def planned_nodes(pipeline: Pipeline, catalog: Catalog, *, anew: bool = False) -
             runs = bool(_reason_to_run(node, catalog, _origin(node, catalog)))
         if runs:
             changing |= set(node.outputs)
-        stage = stage_of(node.name, node.tags)
+        name = node.name.rpartition(".")[2]
+        stage = stage_of(name, node.tags)
         if stage is not None:
-            nodes.append(PlannedNode(node.name, stage, runs))
+            nodes.append(PlannedNode(name, stage, runs))
     if not nodes:
         raise InputError(
             "no estimate is made of these nodes",
@@ -153,7 +154,11 @@ def _trained_rows(catalog: Catalog, running: frozenset[str]) -> int:
 
 
 def _not_estimated(pipeline: Pipeline) -> list[str]:
-    names = [node.name for node in pipeline.nodes if stage_of(node.name, node.tags) is None]
+    names = [
+        node.name
+        for node in pipeline.nodes
+        if stage_of(node.name.rpartition(".")[2], node.tags) is None
+    ]
     return [f"Not estimated: {', '.join(names)}."] if names else []
 
 

@@ -9,7 +9,7 @@ from take.version import code_version
 
 def reproduction(made: Provenance, corpus: str, budget: str) -> Reproduction:
     """The command, and all parameters that were in force."""
-    is_grown = any(step.node == "reselect_rows" for step in made.steps)
+    is_grown = any("previous_distilled" in step.inputs for step in made.steps)
     pipeline = "redistil" if is_grown else "distill"
     return Reproduction(
         command=f"kedro run --pipeline={pipeline} --params=corpus={corpus},budget={budget}",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from take.audit.balance.measure import Balance, measure_balance
+from take.audit.balance.measure import Balance
+from take.audit.balance.measure import measure_balance as measure
 from take.audit.balance.settings import BalanceSettings
 from take.audit.release.evaluated import KnownAccuracy, known_accuracy
 from take.corpus.budget import Budget
@@ -18,7 +19,7 @@ from take.rows.labelled import class_sizes
 _logger = logging.getLogger(__name__)
 
 
-def balance(
+def measure_balance(
     distilled: pd.DataFrame,
     pool: pd.DataFrame,
     corpus: pd.DataFrame,
@@ -28,12 +29,12 @@ def balance(
     """Shifts of classes, lengths, words and identity terms."""
     shares = Budget.parse(budget).split(class_sizes(corpus))
     expected = [share / sum(shares) for share in shares]
-    measured = measure_balance(distilled, pool, corpus, expected, settings)
+    measured = measure(distilled, pool, corpus, expected, settings)
     _logger.info("Balance: %s", measured.report.summary())
     return measured
 
 
-def accuracy(
+def gather_accuracy(
     cells: pd.DataFrame | None,
     folder: Path,
     distilled: pd.DataFrame,

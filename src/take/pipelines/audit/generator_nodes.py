@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 _MOST_LOGITS = 100_000_000  # in memory at a time, in three copies: about a gigabyte
 
 
-def membership(
+def attack_generator(
     corpus: pd.DataFrame,
     generator_rows: pd.DataFrame,
     canaries: pd.DataFrame,

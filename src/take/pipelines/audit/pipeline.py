@@ -1,16 +1,17 @@
 """Wiring of `audit`.
 
 Nodes stand in several modules because a node runs again when the code of its module changed: a
-word in the report shall not ask the language model again.
+word in the report shall not run the language model again.
 """
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
-from take.pipelines.audit.balance_nodes import accuracy, balance
-from take.pipelines.audit.generator_nodes import membership
-from take.pipelines.audit.release_nodes import card, pages, release
-from take.pipelines.audit.screening_nodes import distances, findings
-from take.pipelines.audit.verdict_nodes import verdict
+from take.pipelines import stage, step
+from take.pipelines.audit.balance_nodes import gather_accuracy, measure_balance
+from take.pipelines.audit.generator_nodes import attack_generator
+from take.pipelines.audit.release_nodes import export_release, render_report, write_card
+from take.pipelines.audit.screening_nodes import measure_distances, screen_rows
+from take.pipelines.audit.verdict_nodes import judge_privacy
 
 _REPORTS = [
     "corpus_report",
@@ -26,14 +27,15 @@ _REPORTS = [
 def create_pipeline(cells: str = "known_cells") -> Pipeline:
     """distilled, pool, corpus → privacy gate, balance, report, card, release.
 
-    `cells` names the evaluation's: whatever is known of it, or, in a pipeline that evaluates, what
-    it makes.
+    `cells` names the evaluation's cells: those of an earlier run, if there are any, or, in a
+    pipeline that evaluates, those that it makes.
     """
-    return Pipeline(
+    return stage(
+        "audit",
         [
-            node(
-                findings,
-                inputs=[
+            step(
+                screen_rows,
+                [
                     "distilled",
                     "pool",
                     "corpus",
@@ -41,12 +43,11 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "params:audit.copies",
                     "params:audit.pii",
                 ],
-                outputs=["privacy_findings", "screening_counts"],
-                name="screen_rows",
+                ["privacy_findings", "screening_counts"],
             ),
-            node(
-                distances,
-                inputs=[
+            step(
+                measure_distances,
+                [
                     "distilled",
                     "pool",
                     "pool_embeddings",
@@ -55,12 +56,11 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "generator_rows",
                     "params:audit.distances",
                 ],
-                outputs="distances_report",
-                name="measure_distances",
+                "distances_report",
             ),
-            node(
-                membership,
-                inputs=[
+            step(
+                attack_generator,
+                [
                     "corpus",
                     "generator_rows",
                     "canaries",
@@ -70,36 +70,33 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "params:generation.fine_tuning",
                     "params:audit.membership",
                 ],
-                outputs=["membership_report", "membership_scores"],
-                name="attack_generator",
+                ["membership_report", "membership_scores"],
             ),
-            node(
-                verdict,
-                inputs=[
+            step(
+                judge_privacy,
+                [
                     "screening_counts",
                     "distances_report",
                     "membership_report",
                     "fine_tuning_report",
                     "params:audit.gate",
                 ],
-                outputs="privacy_report",
-                name="judge_privacy",
+                "privacy_report",
             ),
-            node(
-                balance,
-                inputs=[
+            step(
+                measure_balance,
+                [
                     "distilled",
                     "pool",
                     "corpus",
                     "params:distillation.budget",
                     "params:audit.balance",
                 ],
-                outputs=["balance_report", "balance_terms"],
-                name="measure_balance",
+                ["balance_report", "balance_terms"],
             ),
-            node(
-                accuracy,
-                inputs=[
+            step(
+                gather_accuracy,
+                [
                     cells,
                     "prediction_folder",
                     "distilled",
@@ -107,12 +104,11 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "params:evaluation",
                     "params:audit.balance",
                 ],
-                outputs=["slice_accuracy", "accuracy_summary"],
-                name="gather_accuracy",
+                ["slice_accuracy", "accuracy_summary"],
             ),
-            node(
-                pages,
-                inputs=[
+            step(
+                render_report,
+                [
                     "distilled",
                     "lineage",
                     "lineage_totals",
@@ -121,7 +117,7 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "scoring_report",
                     "ledger_report",
                     "budget_curve",
-                    "transport_map",
+                    "transport_plot",
                     "least_covered",
                     "privacy_findings",
                     "membership_scores",
@@ -131,18 +127,16 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "provenance",
                     "params:audit.report",
                 ],
-                outputs=["audit_page", "release_page"],
-                name="render_report",
+                ["audit_page", "release_page"],
             ),
-            node(
-                card,
-                inputs=["distilled", "corpus", *_REPORTS, "accuracy_summary", "provenance"],
-                outputs="dataset_card",
-                name="write_card",
+            step(
+                write_card,
+                ["distilled", "corpus", *_REPORTS, "accuracy_summary", "provenance"],
+                "dataset_card",
             ),
-            node(
-                release,
-                inputs=[
+            step(
+                export_release,
+                [
                     "distilled",
                     "corpus",
                     "lineage_totals",
@@ -154,9 +148,8 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "release_page",
                     "provenance",
                 ],
-                outputs="release",
-                name="export_release",
+                "release",
             ),
         ],
-        tags="audit",
+        exposed=["privacy_report", "balance_report", "audit_page", "dataset_card", "release"],
     )

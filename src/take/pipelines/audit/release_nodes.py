@@ -37,7 +37,7 @@ class Pages(NamedTuple):
     """Without any training row."""
 
 
-def pages(
+def render_report(
     distilled: pd.DataFrame,
     lineage: pd.DataFrame,
     lineage_totals: pd.DataFrame,
@@ -94,7 +94,7 @@ def pages(
     return Pages(released if settings.release else render_page(evidence, release=False), released)
 
 
-def card(
+def write_card(
     distilled: pd.DataFrame,
     corpus: pd.DataFrame,
     corpus_report: CorpusReport,
@@ -126,7 +126,7 @@ def card(
     )
 
 
-def release(
+def export_release(
     distilled: pd.DataFrame,
     corpus: pd.DataFrame,
     lineage_totals: pd.DataFrame,

@@ -19,7 +19,7 @@ from take.rows.arrays import Int64
 _logger = logging.getLogger(__name__)
 
 
-def findings(
+def screen_rows(
     distilled: pd.DataFrame,
     pool: pd.DataFrame,
     corpus: pd.DataFrame,
@@ -33,7 +33,7 @@ def findings(
     return found
 
 
-def distances(
+def measure_distances(
     distilled: pd.DataFrame,
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,

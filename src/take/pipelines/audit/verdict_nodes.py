@@ -13,7 +13,7 @@ from take.generation.finetuning.report import FineTuningReport
 _logger = logging.getLogger(__name__)
 
 
-def verdict(
+def judge_privacy(
     counts: ScreeningCounts,
     distances: DistancesReport,
     membership: MembershipReport,

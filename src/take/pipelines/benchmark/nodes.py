@@ -50,7 +50,7 @@ class Benchmarked(NamedTuple):
     budget_plot: Any
 
 
-def benchmark_cells(
+def run_benchmark(
     corpora: PreparedCorpora,
     encoder: Encoder,
     folder: Path,
@@ -100,7 +100,7 @@ def benchmark_cells(
     return cells_table(cells)
 
 
-def benchmarked(
+def summarise_benchmark(
     cells: pd.DataFrame, published: Published, settings: BenchmarkSettings
 ) -> Benchmarked:
     """What the cells say, beside what others published."""

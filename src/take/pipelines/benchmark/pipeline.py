@@ -1,44 +1,45 @@
 """Wiring of `benchmark`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
-from take.pipelines.benchmark.nodes import benchmark_cells, benchmarked
+from take.pipelines import stage, step
+from take.pipelines.benchmark.nodes import run_benchmark, summarise_benchmark
+
+_SETTINGS = "params:benchmark"
 
 
 def create_pipeline() -> Pipeline:
     """Every corpus with a pool → cells, tables, plots and the page of results."""
-    settings = "params:benchmark"
-    return Pipeline(
+    return stage(
+        "benchmark",
         [
-            node(
-                benchmark_cells,
-                inputs=[
+            step(
+                run_benchmark,
+                [
                     "prepared_corpora",
                     "encoder",
                     "cell_folder",
                     "params:scoring",
                     "params:distillation.selection",
                     "params:learners",
-                    settings,
+                    _SETTINGS,
                 ],
-                outputs="benchmark_cells",
-                name="run_benchmark",
+                "benchmark_cells",
             ),
-            node(
-                benchmarked,
-                inputs=["benchmark_cells", "published", settings],
-                outputs=[
-                    "benchmark_summary",
-                    "benchmark_comparisons",
-                    "benchmark_report",
-                    "benchmark_table",
-                    "benchmark_page",
-                    "benchmark_scores_plot",
-                    "benchmark_margins_plot",
-                    "benchmark_budget_plot",
+            step(
+                summarise_benchmark,
+                ["benchmark_cells", "published", _SETTINGS],
+                [
+                    "summary",
+                    "comparisons",
+                    "report",
+                    "table",
+                    "page",
+                    "scores_plot",
+                    "margins_plot",
+                    "budget_plot",
                 ],
-                name="summarise_benchmark",
             ),
         ],
-        tags="benchmark",
+        exposed=["benchmark_cells"],
     )

@@ -74,7 +74,7 @@ class Description(NamedTuple):
     budget_plot: Any
 
 
-def chosen_rows(
+def select_rows(
     corpus: pd.DataFrame,
     embeddings: Embeddings,
     weights: pd.DataFrame,
@@ -136,7 +136,7 @@ def chosen_rows(
     return ChosenRows(selection, report, path_table(found.paths, pool))
 
 
-def traced_rows(
+def trace_rows(
     selection: pd.DataFrame,
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,
@@ -157,7 +157,7 @@ def traced_rows(
     return TracedRows(traced, distilled, *lineage_tables(traced, corpus, distilled))
 
 
-def description(
+def describe_distilled(
     distilled: pd.DataFrame,
     traced: Traced,
     selection: pd.DataFrame,
@@ -208,7 +208,7 @@ def description(
     )
 
 
-def search_plot(selection_report: SelectionReport) -> Any:
+def plot_search(selection_report: SelectionReport) -> Any:
     """How the search for the rows went."""
     return search_figure(selection_report)
 

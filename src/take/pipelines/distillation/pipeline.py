@@ -1,12 +1,13 @@
 """Wiring of `distillation`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
+from take.pipelines import stage, step
 from take.pipelines.distillation.nodes import (
-    chosen_rows,
-    description,
-    search_plot,
-    traced_rows,
+    describe_distilled,
+    plot_search,
+    select_rows,
+    trace_rows,
 )
 
 _SELECTION, _DESCRIPTION = "params:distillation.selection", "params:distillation.description"
@@ -20,16 +21,17 @@ def create_pipeline() -> Pipeline:
 
 
 def create_redistil_pipeline() -> Pipeline:
-    """The same, beginning from the rows distilled before."""
+    """The same, starting from the previous distilled rows."""
     return _pipeline("previous_distilled", "evaluation_split")
 
 
 def _pipeline(*previous: str) -> Pipeline:
-    return Pipeline(
+    return stage(
+        "distillation",
         [
-            node(
-                chosen_rows,
-                inputs=[
+            step(
+                select_rows,
+                [
                     *_WEIGHTED_CORPUS,
                     "trajectory",
                     *_POOL,
@@ -39,18 +41,16 @@ def _pipeline(*previous: str) -> Pipeline:
                     _SELECTION,
                     *previous,
                 ],
-                outputs=["selection", "selection_report", "greedy_path"],
-                name="reselect_rows" if previous else "select_rows",
+                ["selection", "selection_report", "greedy_path"],
             ),
-            node(
-                traced_rows,
-                inputs=["selection", *_POOL, *_WEIGHTED_CORPUS, _SELECTION, _DESCRIPTION],
-                outputs=["trace", "distilled", "lineage", "lineage_totals", "assignments"],
-                name="trace_rows",
+            step(
+                trace_rows,
+                ["selection", *_POOL, *_WEIGHTED_CORPUS, _SELECTION, _DESCRIPTION],
+                ["trace", "distilled", "lineage", "lineage_totals", "assignments"],
             ),
-            node(
-                description,
-                inputs=[
+            step(
+                describe_distilled,
+                [
                     "distilled",
                     "trace",
                     "selection",
@@ -61,22 +61,25 @@ def _pipeline(*previous: str) -> Pipeline:
                     _SELECTION,
                     _DESCRIPTION,
                 ],
-                outputs=[
+                [
                     "distillation_report",
                     "budget_curve",
                     "least_covered",
-                    "transport_map",
+                    "transport_plot",
                     "coverage_plot",
                     "budget_plot",
                 ],
-                name="describe_distilled",
             ),
-            node(
-                search_plot,
-                inputs="selection_report",
-                outputs="search_plot",
-                name="plot_search",
-            ),
+            step(plot_search, ["selection_report"], "search_plot"),
         ],
-        tags="distillation",
+        exposed=[
+            "selection_report",
+            "distilled",
+            "lineage",
+            "lineage_totals",
+            "distillation_report",
+            "budget_curve",
+            "least_covered",
+            "transport_plot",
+        ],
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from take.encoder.encode import Embedded, EmbeddingSettings, Encoder, embed_corpus
+from take.encoder.encode import Embedded, EmbeddingSettings, Encoder
+from take.encoder.encode import embed_corpus as embed
 from take.rows.labelled import text_columns
 
 
-def embedded_corpus(
-    corpus: pd.DataFrame, encoder: Encoder, settings: EmbeddingSettings
-) -> Embedded:
+def embed_corpus(corpus: pd.DataFrame, encoder: Encoder, settings: EmbeddingSettings) -> Embedded:
     """The features of every row, and the report on how they were made."""
-    return embed_corpus(text_columns(corpus), encoder, settings)
+    return embed(text_columns(corpus), encoder, settings)

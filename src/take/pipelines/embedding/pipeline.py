@@ -1,20 +1,21 @@
 """Wiring of `embedding`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
-from take.pipelines.embedding.nodes import embedded_corpus
+from take.pipelines import stage, step
+from take.pipelines.embedding.nodes import embed_corpus
 
 
 def create_pipeline() -> Pipeline:
-    """Corpus → embeddings, embedding_report."""
-    return Pipeline(
+    """Corpus → embeddings."""
+    return stage(
+        "embedding",
         [
-            node(
-                embedded_corpus,
-                inputs=["corpus", "encoder", "params:embedding"],
-                outputs=["embeddings", "embedding_report"],
-                name="embed_corpus",
+            step(
+                embed_corpus,
+                ["corpus", "encoder", "params:embedding"],
+                ["embeddings", "embedding_report"],
             )
         ],
-        tags="embedding",
+        exposed=["embeddings"],
     )

@@ -41,7 +41,7 @@ class Evaluated(NamedTuple):
     margins_plot: Any
 
 
-def evaluation_cells(
+def evaluate_distilled(
     corpus: pd.DataFrame,
     evaluation_split: pd.DataFrame,
     embeddings: Embeddings,
@@ -103,7 +103,7 @@ def evaluation_cells(
     return cells_table(grid.run([bench]))
 
 
-def evaluated(cells: pd.DataFrame, settings: EvaluationSettings) -> Evaluated:
+def summarise_evaluation(cells: pd.DataFrame, settings: EvaluationSettings) -> Evaluated:
     """What the cells say."""
     summary = summary_table(cells, settings.metrics, compared="distilled")
     comparisons = comparisons_table(cells, settings.metrics, compared="distilled")

@@ -1,18 +1,21 @@
 """Wiring of `evaluation`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
-from take.pipelines.evaluation.nodes import evaluated, evaluation_cells
+from take.pipelines import stage, step
+from take.pipelines.evaluation.nodes import evaluate_distilled, summarise_evaluation
+
+_SETTINGS = "params:evaluation"
 
 
 def create_pipeline() -> Pipeline:
     """distilled, evaluation split → cells, tables, plots."""
-    settings = "params:evaluation"
-    return Pipeline(
+    return stage(
+        "evaluation",
         [
-            node(
-                evaluation_cells,
-                inputs=[
+            step(
+                evaluate_distilled,
+                [
                     "corpus",
                     "evaluation_split",
                     "embeddings",
@@ -31,24 +34,15 @@ def create_pipeline() -> Pipeline:
                     "params:scoring",
                     "params:distillation.selection",
                     "params:learners",
-                    settings,
+                    _SETTINGS,
                 ],
-                outputs="evaluation_cells",
-                name="evaluate_distilled",
+                "evaluation_cells",
             ),
-            node(
-                evaluated,
-                inputs=["evaluation_cells", settings],
-                outputs=[
-                    "evaluation_summary",
-                    "evaluation_comparisons",
-                    "evaluation_report",
-                    "evaluation_table",
-                    "evaluation_scores_plot",
-                    "evaluation_margins_plot",
-                ],
-                name="summarise_evaluation",
+            step(
+                summarise_evaluation,
+                ["evaluation_cells", _SETTINGS],
+                ["summary", "comparisons", "report", "table", "scores_plot", "margins_plot"],
             ),
         ],
-        tags="evaluation",
+        exposed=["evaluation_cells"],
     )

@@ -23,12 +23,14 @@ from take.generation.finetuning.canaries import (
 )
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.finetuning.settings import FineTuningSettings
-from take.generation.finetuning.training import fine_tune, training_key
+from take.generation.finetuning.training import fine_tune as train
+from take.generation.finetuning.training import training_key
 from take.generation.language_models import LanguageModel
 from take.generation.likelihood import mean_losses
 from take.generation.pool import fill_pool, ledger_rows, pool_rows
 from take.generation.quality.figures import classes_figure, pool_figure
-from take.generation.quality.measure import PoolEvidence, measure_pool
+from take.generation.quality.measure import PoolEvidence
+from take.generation.quality.measure import measure_pool as measure
 from take.generation.quality.report import PoolQuality
 from take.generation.quality.settings import QualitySettings
 from take.generation.sampling.report import SamplingReport
@@ -91,7 +93,7 @@ class PoolMeasures(NamedTuple):
     examples: pd.DataFrame
 
 
-def fine_tuned_model(
+def fine_tune(
     corpus: pd.DataFrame,
     weights: pd.DataFrame,
     language_model: LanguageModel,
@@ -102,7 +104,7 @@ def fine_tuned_model(
     planting = plant(corpus, template, settings, weights["weight"].to_numpy())
     rows = planting.rows
     work_folder = language_model.work_folder(training_key(language_model, rows, settings))
-    tuned = fine_tune(language_model, template, rows, settings, work_folder)
+    tuned = train(language_model, template, rows, settings, work_folder)
     return TunedModel(
         tuned.folder,
         rows_by_role(corpus, planting, settings, tuned.report),
@@ -111,7 +113,7 @@ def fine_tuned_model(
     )
 
 
-def generated_rows(
+def sample_and_screen(
     corpus: pd.DataFrame,
     evaluation_split: pd.DataFrame,
     embeddings: Embeddings,
@@ -183,7 +185,7 @@ def generated_rows(
     return GeneratedRows(samples, report)
 
 
-def screened_pool(
+def keep_pool(
     samples: pd.DataFrame, corpus: pd.DataFrame, encoder: Encoder, settings: EmbeddingSettings
 ) -> ScreenedPool:
     """The rows that were kept, embedded; and the ledger of those that were not."""
@@ -206,7 +208,7 @@ def screened_pool(
     return ScreenedPool(pool, embedded.embeddings, ledger_rows(samples, names), ledger)
 
 
-def pool_measures(
+def measure_pool(
     pool: pd.DataFrame,
     samples: pd.DataFrame,
     pool_embeddings: Embeddings,
@@ -230,12 +232,12 @@ def pool_measures(
         probe_biases=trajectory.biases[-1],
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
-    measured = measure_pool(evidence, settings, lambda texts: mean_losses(model, tokenizer, texts))
+    measured = measure(evidence, settings, lambda texts: mean_losses(model, tokenizer, texts))
     _logger.info("Against equally many real rows: %s.", measured.report.summary())
     return PoolMeasures(*measured)
 
 
-def generation_figures(
+def plot_generation(
     quality: PoolQuality, ledger: LedgerReport, fine_tuning: FineTuningReport
 ) -> GenerationFigures:
     """The plots of the pool and of how it was made."""

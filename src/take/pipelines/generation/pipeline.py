@@ -1,30 +1,32 @@
 """Wiring of `generation`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
+from take.pipelines import stage, step
 from take.pipelines.generation.nodes import (
-    fine_tuned_model,
-    generated_rows,
-    generation_figures,
-    pool_measures,
-    screened_pool,
+    fine_tune,
+    keep_pool,
+    measure_pool,
+    plot_generation,
+    sample_and_screen,
 )
+
+_FINE_TUNING = "params:generation.fine_tuning"
 
 
 def create_pipeline() -> Pipeline:
     """corpus, embeddings, trajectory → adapter, samples, pool, ledger, and the pool's quality."""
-    fine_tuning = "params:generation.fine_tuning"
-    return Pipeline(
+    return stage(
+        "generation",
         [
-            node(
-                fine_tuned_model,
-                inputs=["corpus", "weights", "language_model", fine_tuning],
-                outputs=["adapter", "generator_rows", "canaries", "fine_tuning_report"],
-                name="fine_tune",
+            step(
+                fine_tune,
+                ["corpus", "weights", "language_model", _FINE_TUNING],
+                ["adapter", "generator_rows", "canaries", "fine_tuning_report"],
             ),
-            node(
-                generated_rows,
-                inputs=[
+            step(
+                sample_and_screen,
+                [
                     "corpus",
                     "evaluation_split",
                     "embeddings",
@@ -33,22 +35,20 @@ def create_pipeline() -> Pipeline:
                     "language_model",
                     "adapter",
                     "canaries",
-                    fine_tuning,
+                    _FINE_TUNING,
                     "params:generation.sampling",
                     "params:generation.screening",
                 ],
-                outputs=["samples", "sampling_report"],
-                name="sample_and_screen",
+                ["samples", "sampling_report"],
             ),
-            node(
-                screened_pool,
-                inputs=["samples", "corpus", "encoder", "params:embedding"],
-                outputs=["pool", "pool_embeddings", "ledger", "ledger_report"],
-                name="keep_pool",
+            step(
+                keep_pool,
+                ["samples", "corpus", "encoder", "params:embedding"],
+                ["pool", "pool_embeddings", "ledger", "ledger_report"],
             ),
-            node(
-                pool_measures,
-                inputs=[
+            step(
+                measure_pool,
+                [
                     "pool",
                     "samples",
                     "pool_embeddings",
@@ -59,15 +59,23 @@ def create_pipeline() -> Pipeline:
                     "language_model",
                     "params:generation.quality",
                 ],
-                outputs=["pool_quality", "pool_coverage", "pool_examples"],
-                name="measure_pool",
+                ["pool_quality", "pool_coverage", "pool_examples"],
             ),
-            node(
-                generation_figures,
-                inputs=["pool_quality", "ledger_report", "fine_tuning_report"],
-                outputs=["pool_plot", "pool_classes_plot", "generation_plot"],
-                name="plot_generation",
+            step(
+                plot_generation,
+                ["pool_quality", "ledger_report", "fine_tuning_report"],
+                ["pool_plot", "pool_classes_plot", "generation_plot"],
             ),
         ],
-        tags="generation",
+        exposed=[
+            "adapter",
+            "generator_rows",
+            "canaries",
+            "fine_tuning_report",
+            "samples",
+            "pool",
+            "pool_embeddings",
+            "ledger_report",
+            "pool_quality",
+        ],
     )

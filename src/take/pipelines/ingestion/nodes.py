@@ -14,14 +14,14 @@ from take.corpus.sources import RawCorpus
 _logger = logging.getLogger(__name__)
 
 
-def ingested_corpus(raw_corpus: RawCorpus, settings: IngestionSettings) -> Ingested:
+def ingest_corpus(raw_corpus: RawCorpus, settings: IngestionSettings) -> Ingested:
     """The checked corpus, its evaluation split and the report on both."""
     ingested = ingest(raw_corpus, settings)
     _log(ingested.report)
     return ingested
 
 
-def corpus_profile(corpus: pd.DataFrame, evaluation_split: pd.DataFrame) -> Any:
+def profile_corpus(corpus: pd.DataFrame, evaluation_split: pd.DataFrame) -> Any:
     """A Plotly figure of class sizes and text lengths."""
     return profile_figure(corpus, evaluation_split)
 

@@ -1,26 +1,22 @@
 """Wiring of `ingestion`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
-from take.pipelines.ingestion.nodes import corpus_profile, ingested_corpus
+from take.pipelines import stage, step
+from take.pipelines.ingestion.nodes import ingest_corpus, profile_corpus
 
 
 def create_pipeline() -> Pipeline:
-    """raw_corpus → corpus, evaluation_split, corpus_report, corpus_profile."""
-    return Pipeline(
+    """raw_corpus → corpus, evaluation_split, corpus_report."""
+    return stage(
+        "ingestion",
         [
-            node(
-                ingested_corpus,
-                inputs=["raw_corpus", "params:ingestion"],
-                outputs=["corpus", "evaluation_split", "corpus_report"],
-                name="ingest_corpus",
+            step(
+                ingest_corpus,
+                ["raw_corpus", "params:ingestion"],
+                ["corpus", "evaluation_split", "corpus_report"],
             ),
-            node(
-                corpus_profile,
-                inputs=["corpus", "evaluation_split"],
-                outputs="corpus_profile",
-                name="profile_corpus",
-            ),
+            step(profile_corpus, ["corpus", "evaluation_split"], "corpus_plot"),
         ],
-        tags="ingestion",
+        exposed=["corpus", "evaluation_split", "corpus_report"],
     )

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from take.encoder.embeddings import Embeddings
 from take.rows.labelled import class_ids, class_names, text_columns
 from take.scoring.checks import ScoringWarning
-from take.scoring.diagnostics import StudyReport, study_scorers
+from take.scoring.diagnostics import StudyReport
+from take.scoring.diagnostics import study_scorers as study
 from take.scoring.influence import InfluenceMatrix, influence_matrix
 from take.scoring.report import ScoringReport, extreme_rows, trajectory_figure, weights_figure
 from take.scoring.scorers import Evidence, score
 from take.scoring.scoring_settings import ScoringSettings
-from take.scoring.trajectory import ProbeTrajectory, train_probe
+from take.scoring.trajectory import ProbeTrajectory
+from take.scoring.trajectory import train_probe as train
 
 _logger = logging.getLogger(__name__)
 
@@ -38,13 +40,13 @@ class ScoringFigures(NamedTuple):
     weights_plot: Any
 
 
-def probe_trajectory(
+def train_probe(
     embeddings: Embeddings, corpus: pd.DataFrame, settings: ScoringSettings
 ) -> ProbeTrajectory:
     """θ_0 … θ_{T−1} of a linear probe on the whole corpus."""
     labels = class_ids(corpus)
     evidence = Evidence(embeddings, labels, settings)  # refuses bad numbers before training
-    trajectory = train_probe(embeddings, labels, evidence.n_classes, settings)
+    trajectory = train(embeddings, labels, evidence.n_classes, settings)
     _logger.info(
         "Probe after %s updates: accuracy %.1f %% on the corpus, %.1f %% on validation rows.",
         f"{int(trajectory.steps[-1]):,}",
@@ -54,7 +56,7 @@ def probe_trajectory(
     return trajectory
 
 
-def influence(
+def measure_influence(
     embeddings: Embeddings,
     corpus: pd.DataFrame,
     trajectory: ProbeTrajectory,
@@ -67,7 +69,7 @@ def influence(
     return InfluenceMatrix(matrix)
 
 
-def scoring_study(
+def study_scorers(
     embeddings: Embeddings, corpus: pd.DataFrame, settings: ScoringSettings
 ) -> StudyReport:
     """T_m, λ*, and how every scorer treats labels known to be wrong."""
@@ -75,13 +77,15 @@ def scoring_study(
     with warnings.catch_warnings():
         # A scorer that nobody chose may well give a few rows everything: that is what is studied.
         warnings.simplefilter("ignore", ScoringWarning)
-        study = study_scorers(embeddings, labels, int(labels.max()) + 1, settings)
-    aucs = ", ".join(f"{name} {auc:.3f}" for name, auc in study.auc.items())
-    _logger.info("T_m = %s, λ* = %.2f. AUC for flipped labels: %s.", study.onset, study.decay, aucs)
-    return study
+        report = study(embeddings, labels, int(labels.max()) + 1, settings)
+    aucs = ", ".join(f"{name} {auc:.3f}" for name, auc in report.auc.items())
+    _logger.info(
+        "T_m = %s, λ* = %.2f. AUC for flipped labels: %s.", report.onset, report.decay, aucs
+    )
+    return report
 
 
-def knowledge_weights(
+def weigh_rows(
     embeddings: Embeddings,
     corpus: pd.DataFrame,
     trajectory: ProbeTrajectory,
@@ -124,7 +128,7 @@ def knowledge_weights(
     return Weighed(weights, report)
 
 
-def extreme_rows_table(corpus: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
+def show_extreme_rows(corpus: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
     """The ten rows of each class that weigh most, and the ten that weigh least."""
     values = weights["weight"].to_numpy()
     parts = []
@@ -135,7 +139,7 @@ def extreme_rows_table(corpus: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFr
     return pd.concat(parts, ignore_index=True)
 
 
-def scoring_figures(report: ScoringReport, study: StudyReport) -> ScoringFigures:
+def plot_scoring(report: ScoringReport, study: StudyReport) -> ScoringFigures:
     """The plots of trajectory and weights."""
     return ScoringFigures(trajectory_figure(report, study), weights_figure(report, study))
 

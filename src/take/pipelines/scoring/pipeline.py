@@ -1,65 +1,40 @@
 """Wiring of `scoring`."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Pipeline
 
+from take.pipelines import stage, step
 from take.pipelines.scoring.nodes import (
-    extreme_rows_table,
-    influence,
-    knowledge_weights,
-    probe_trajectory,
-    scoring_figures,
-    scoring_study,
+    measure_influence,
+    plot_scoring,
+    show_extreme_rows,
+    study_scorers,
+    train_probe,
+    weigh_rows,
 )
+
+_ROWS = ["embeddings", "corpus"]
+_SETTINGS = "params:scoring"
 
 
 def create_pipeline() -> Pipeline:
     """corpus, embeddings → trajectory, influence, weights, and the diagnostics."""
-    settings = "params:scoring"
-    return Pipeline(
+    return stage(
+        "scoring",
         [
-            node(
-                probe_trajectory,
-                inputs=["embeddings", "corpus", settings],
-                outputs="trajectory",
-                name="train_probe",
+            step(train_probe, [*_ROWS, _SETTINGS], "trajectory"),
+            step(measure_influence, [*_ROWS, "trajectory", _SETTINGS], "influence"),
+            step(study_scorers, [*_ROWS, _SETTINGS], "scoring_study"),
+            step(
+                weigh_rows,
+                [*_ROWS, "trajectory", "influence", "scoring_study", _SETTINGS],
+                ["weights", "scoring_report"],
             ),
-            node(
-                influence,
-                inputs=["embeddings", "corpus", "trajectory", settings],
-                outputs="influence",
-                name="measure_influence",
-            ),
-            node(
-                scoring_study,
-                inputs=["embeddings", "corpus", settings],
-                outputs="scoring_study",
-                name="study_scorers",
-            ),
-            node(
-                knowledge_weights,
-                inputs=[
-                    "embeddings",
-                    "corpus",
-                    "trajectory",
-                    "influence",
-                    "scoring_study",
-                    settings,
-                ],
-                outputs=["weights", "scoring_report"],
-                name="weigh_rows",
-            ),
-            node(
-                extreme_rows_table,
-                inputs=["corpus", "weights"],
-                outputs="scoring_examples",
-                name="show_extreme_rows",
-            ),
-            node(
-                scoring_figures,
-                inputs=["scoring_report", "scoring_study"],
-                outputs=["trajectory_plot", "weights_plot"],
-                name="plot_scoring",
+            step(show_extreme_rows, ["corpus", "weights"], "scoring_examples"),
+            step(
+                plot_scoring,
+                ["scoring_report", "scoring_study"],
+                ["trajectory_plot", "weights_plot"],
             ),
         ],
-        tags="scoring",
+        exposed=["trajectory", "influence", "scoring_study", "weights", "scoring_report"],
     )
