@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from take.corpus.reading import read_table
-from take.encoder.batching import equal_length_batches
+from take.encoder.backends import equal_length_batches
 from take.encoder.encode import Encoder
 from take.encoder.models import BackendName, EncoderModel, EncoderSettings
 

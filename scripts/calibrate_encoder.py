@@ -10,7 +10,7 @@ import csv
 import random
 from pathlib import Path
 
-from take.encoder.batching import Tokenizer, equal_length_batches
+from take.encoder.backends import Tokenizer, equal_length_batches, load_module
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.encoder.quantisation import (
     CALIBRATED_WEIGHTS,
@@ -18,7 +18,6 @@ from take.encoder.quantisation import (
     measure_activations,
     quantisable_layers,
 )
-from take.encoder.torch_backend import load_module
 from take.reuse.digests import file_digest
 
 N_REVIEWS = 300

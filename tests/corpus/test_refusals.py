@@ -238,7 +238,7 @@ def test_legal_text_survives_csv(tmp_path: Path) -> None:
 
 
 def test_an_empty_evaluation_split_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no row is held out for evaluation"):
+    with pytest.raises(InputError, match="no row is in the evaluation split"):
         run(jsonl(tmp_path, GOOD), evaluation={"fraction": 1e-9})
 
 

@@ -1,10 +1,11 @@
-"""Raw rows in, a clean corpus out: checked, identified by content, without duplicates or leaks."""
+"""Raw rows in, a clean corpus out: checked, identified by content, no duplicates, no leaks."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,12 @@ from pydantic import BaseModel, Field, field_validator
 
 from take.corpus.budget import Budget, check_budget
 from take.corpus.sources import RawCorpus, RawSplit
-from take.corpus.spec import About, HeldOut
+from take.corpus.spec import About, EvaluationShare
 from take.corpus.validation import check_classes, check_texts, label_ids, label_names
 from take.errors import InputError
 from take.frozen import Frozen
+from take.rows.arrays import Int64
+from take.rows.labelled import content_id, text_columns, text_keys
 
 
 class IngestionSettings(Frozen):
@@ -72,21 +75,21 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     """Check a raw corpus whole, then drop train's duplicates and what it shares with evaluation.
 
     Two rows are duplicates if their texts (outer blanks aside) and labels are equal; a train row
-    leaks if its texts stand in the evaluation split under any label. The evaluation split itself
-    is left as it is, so that its figures compare with other people's.
+    leaks if its texts are in the evaluation split under any label. The evaluation split itself
+    is not changed, so that its figures can be compared with published ones.
     """
     columns = raw.spec.text_columns
     names = label_names(raw.train, raw.spec.labels)
     rows = _checked_rows(raw.train, columns, names, settings.max_text_chars)
     check_classes(raw.train, rows["label"].to_numpy(), names)
     if raw.evaluation is None:
-        train, evaluation = _hold_out(rows, columns, raw.spec.evaluation)
+        train, evaluation = _split_evaluation(rows, columns, raw.spec.evaluation)
     else:
         train = rows
         evaluation = _checked_rows(raw.evaluation, columns, names, settings.max_text_chars)
     if evaluation.empty:
         raise InputError(
-            "no row is held out for evaluation",
+            "no row is in the evaluation split",
             where=raw.train.origin,
             remedy="raise evaluation.fraction in corpora.yml, or name an evaluation file",
         )
@@ -104,8 +107,8 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
         task=raw.spec.task,
         origin=raw.train.origin,
         labels=list(names),
-        train=_counts(train, train_keys, corpus, names, columns, leaking=int(leaking.sum())),
-        evaluation=_counts(evaluation, evaluation_keys, evaluation, names, columns),
+        train=_counts(train, train_keys, corpus, names, leaking=int(leaking.sum())),
+        evaluation=_counts(evaluation, evaluation_keys, evaluation, names),
         budget=str(budget),
         budget_by_class=dict(zip(names, shares, strict=True)),
         about=raw.spec.about,
@@ -113,26 +116,28 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     return Ingested(corpus, evaluation, report)
 
 
-def content_id(parts: Iterable[str]) -> str:
-    """A row's id, by content: the same texts and label have the same id in every run.
+def profile_figure(corpus: pd.DataFrame, evaluation_split: pd.DataFrame) -> Any:
+    """Class sizes and text lengths of both splits, as a Plotly figure without any text."""
+    from plotly.graph_objects import Bar, Figure
+    from plotly.subplots import make_subplots
 
-    >>> content_id(["a fine film", "positive"]) == content_id(["a fine film", "positive"])
-    True
-    >>> content_id(["ab", "c"]) == content_id(["a", "bc"])
-    False
-    """
-    digest = hashlib.blake2b(digest_size=10)
-    for part in parts:
-        encoded = part.strip().encode()
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
-    return digest.hexdigest()
-
-
-def text_keys(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
-    """Each row's key by its texts alone."""
-    texts = zip(*(rows[column].tolist() for column in columns), strict=True)
-    return pd.Series([content_id(parts) for parts in texts], index=rows.index, dtype="str")
+    figure: Figure = make_subplots(
+        rows=1, cols=2, subplot_titles=("rows by class", "texts by length (characters)")
+    )
+    splits = {"train": (corpus, "#3b6ea5"), "evaluation": (evaluation_split, "#d98c3f")}
+    edges = _length_edges(np.concatenate([_lengths(corpus), _lengths(evaluation_split)]))
+    for split, (rows, colour) in splits.items():
+        sizes = rows["label_name"].value_counts().sort_index()
+        figure.add_trace(
+            Bar(x=list(sizes.index), y=sizes.to_list(), name=split, marker_color=colour), 1, 1
+        )
+        shares = np.histogram(_lengths(rows), bins=edges)[0] / max(1, len(_lengths(rows)))
+        labels = [f"{a:,}–{b:,}" for a, b in pairwise(edges)]
+        figure.add_trace(
+            Bar(x=labels, y=shares.tolist(), marker_color=colour, showlegend=False), 1, 2
+        )
+    figure.update_layout(template="plotly_white", barmode="group", legend={"orientation": "h"})
+    return figure
 
 
 def _checked_rows(
@@ -147,23 +152,23 @@ def _checked_rows(
     return rows.astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
 
 
-def _hold_out(
-    rows: pd.DataFrame, columns: Sequence[str], held_out: HeldOut
+def _split_evaluation(
+    rows: pd.DataFrame, columns: Sequence[str], share: EvaluationShare
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split by a seeded hash of each row's texts.
 
     A row's side depends on nothing but itself and the seed: it stays where it is when the corpus
     grows or is reordered, and rows with equal texts are never on both sides.
     """
-    limit = int(held_out.fraction * 2**64)
+    limit = int(share.fraction * 2**64)
     seeded = (
-        hashlib.blake2b(f"{held_out.seed}:{key}".encode(), digest_size=8).digest()
+        hashlib.blake2b(f"{share.seed}:{key}".encode(), digest_size=8).digest()
         for key in text_keys(rows, columns)
     )
-    is_held_out = np.array([int.from_bytes(digest, "little") < limit for digest in seeded])
+    is_evaluation = np.array([int.from_bytes(digest, "little") < limit for digest in seeded])
     return (
-        rows[~is_held_out].reset_index(drop=True),
-        rows[is_held_out].reset_index(drop=True),
+        rows[~is_evaluation].reset_index(drop=True),
+        rows[is_evaluation].reset_index(drop=True),
     )
 
 
@@ -172,10 +177,9 @@ def _counts(
     keys: pd.Series,
     kept: pd.DataFrame,
     names: Sequence[str],
-    columns: Sequence[str],
     leaking: int = 0,
 ) -> SplitCounts:
-    lengths = np.array([len(text) for column in columns for text in kept[column]])
+    lengths = _lengths(kept)
     labels_per_text = rows.groupby(keys)["label"].nunique()
     sizes = kept["label_name"].value_counts()
     return SplitCounts(
@@ -189,3 +193,13 @@ def _counts(
         chars_p95=float(np.percentile(lengths, 95)) if len(lengths) else 0.0,
         chars_max=int(lengths.max()) if len(lengths) else 0,
     )
+
+
+def _lengths(rows: pd.DataFrame) -> Int64:
+    return np.array([len(text) for texts in text_columns(rows) for text in texts], dtype=np.int64)
+
+
+def _length_edges(lengths: Int64) -> list[int]:
+    """Twelve bins between the shortest and longest text, evenly spaced on a log scale."""
+    edges = np.geomspace(max(1, lengths.min()), lengths.max() + 1, 13)
+    return sorted({round(edge) for edge in edges} | {int(lengths.max()) + 1})

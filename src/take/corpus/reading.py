@@ -1,4 +1,4 @@
-"""Strict readers of CSV, JSONL and Parquet: damage is named with its line, never guessed at."""
+"""Strict readers of CSV, JSONL and Parquet: damage is named with its line, never repaired."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 
 
 def read_table(path: Path, columns: Sequence[str], encoding: str = "utf-8") -> pd.DataFrame:
-    """The wanted columns of a .csv, .jsonl or .parquet file, values as they stand in it."""
+    """The wanted columns of a .csv, .jsonl or .parquet file, values as they are."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -101,7 +101,7 @@ def _read_jsonl(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFra
             where = f"{path}, line {number}"
             try:
                 record = json.loads(line)
-            except (ValueError, RecursionError) as error:  # malformed, or beyond all measure
+            except (ValueError, RecursionError) as error:  # malformed, or nested too deeply
                 raise InputError(
                     f"malformed JSON: {str(error)[:100]}",
                     where=where,

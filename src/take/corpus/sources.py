@@ -1,4 +1,4 @@
-"""From a corpus's description to its raw rows, wherever they are kept."""
+"""From a corpus's description to its raw rows: packages, files, hub, Parquet folders."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class RawCorpus:
     spec: CorpusSpec
     train: RawSplit
     evaluation: RawSplit | None
-    """None where the evaluation split is to be held out of train."""
+    """None where the evaluation split is taken from the train rows."""
 
 
 class CorpusSource:
-    """One corpus's source: where it lies, its digest, and its rows."""
+    """Where a corpus is stored, its digest, and its rows."""
 
     def __init__(self, name: str, spec: CorpusSpec, raw_root: str | None = None) -> None:
         self.name = name

@@ -61,15 +61,15 @@ class Columns(Frozen):
     label: str
 
 
-class HeldOut(Frozen):
-    """An evaluation split held out of train, for a source that has none of its own."""
+class EvaluationShare(Frozen):
+    """Train rows that become the evaluation split of a source that has none."""
 
     fraction: Annotated[float, Field(gt=0, lt=1)] = 0.1
     seed: int = 0
 
 
 def _as_written(value: Any) -> Any:
-    """What stood in the file: YAML takes `yes` and `no`, also the language, for truth values."""
+    """As written in the file: YAML reads `yes` and `no` (also Norwegian) as truth values."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value
@@ -89,7 +89,7 @@ _Words = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_0
 
 
 class About(Frozen):
-    """Whose the corpus is and on what terms: for the dataset card, not for the computation.
+    """Source, licence and language, for the dataset card; they do not affect the computation.
 
     >>> About(licence="CC-BY-4.0", language="en").licence
     'cc-by-4.0'
@@ -122,7 +122,7 @@ class CorpusSpec(Frozen):
     columns: Columns
     labels: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
     """Label names by id; left out, they are the sorted values of the label column."""
-    evaluation: HeldOut = HeldOut()
+    evaluation: EvaluationShare = EvaluationShare()
     about: About = About()
 
     @property

@@ -12,12 +12,13 @@ import pandas as pd
 
 from take.corpus.sources import RawSplit
 from take.errors import InputError, closest
+from take.rows.arrays import Int64
 
 _INTEGER = re.compile(r"-?[0-9]+")
 
 
 def check_texts(split: RawSplit, columns: Sequence[str], max_chars: int) -> None:
-    """Refuse a split that is empty or holds a text nobody could train on."""
+    """Refuse a split that is empty or has a text that cannot be used."""
     if split.rows.empty:
         raise InputError("there are no rows", where=split.origin, remedy="check the file or filter")
     checks: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
@@ -30,7 +31,7 @@ def check_texts(split: RawSplit, columns: Sequence[str], max_chars: int) -> None
             "cut it, or raise ingestion.max_text_chars",
         ),
         (lambda text: "\0" in text, "the text holds a NUL character", "remove it"),
-        (_is_unencodable, "the text holds half a surrogate pair", "repair its \\u escapes"),
+        (is_unencodable, "the text holds half a surrogate pair", "repair its \\u escapes"),
     )
     for column in columns:
         values = split.rows[column].tolist()
@@ -61,7 +62,7 @@ def label_names(train: RawSplit, declared: Sequence[str] | None) -> tuple[str, .
     return tuple(sorted(found))
 
 
-def label_ids(split: RawSplit, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def label_ids(split: RawSplit, names: Sequence[str]) -> Int64:
     """Each row's label id; a value is a label's name or its id.
 
     Where names are numbers themselves, a value is a name and nothing else: of the labels '1' and
@@ -87,7 +88,7 @@ def label_ids(split: RawSplit, names: Sequence[str]) -> np.ndarray[Any, np.dtype
     return np.array(found, dtype=np.int64)
 
 
-def check_classes(train: RawSplit, ids: np.ndarray[Any, Any], names: Sequence[str]) -> None:
+def check_classes(train: RawSplit, ids: Int64, names: Sequence[str]) -> None:
     """Refuse a train split in which fewer than two classes occur, or a declared one does not."""
     sizes = np.bincount(ids, minlength=len(names))
     present = np.flatnonzero(sizes)
@@ -126,7 +127,8 @@ def _is_null(value: Any) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
-def _is_unencodable(text: str) -> bool:
+def is_unencodable(text: str) -> bool:
+    """Whether the text holds half a surrogate pair, which UTF-8 cannot encode."""
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -142,7 +144,7 @@ def _row_error(
     value = values[first]
     shown = f"{value!r:.60}"
     if column != "label" and value is not None:
-        # A corpus may be confidential: what stands in a text column is never quoted.
+        # A corpus may be confidential: a text is never quoted.
         size = f" of {len(value):,} characters" if isinstance(value, str) else ""
         shown = f"{type(value).__name__}{size}"
     others = f" (and {len(bad_rows) - 1:,} more rows)" if len(bad_rows) > 1 else ""

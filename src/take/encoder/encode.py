@@ -13,8 +13,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import BaseModel, Field
 
-from take.encoder.backends import Backend, load_backend, runtime_version
-from take.encoder.batching import Tokenizer, equal_length_batches
+from take.encoder.backends import (
+    Backend,
+    Tokenizer,
+    equal_length_batches,
+    load_backend,
+    runtime_version,
+)
 from take.encoder.cache import CachedVectors, VectorCache, string_keys
 from take.encoder.embeddings import Embeddings, unique_strings
 from take.encoder.models import EncoderModel, EncoderSettings

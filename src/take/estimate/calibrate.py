@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from take.cost import costing
-from take.encoder.batching import Batch
+from take.encoder.backends import Batch
 from take.encoder.encode import Encoder
 from take.estimate.rates import Curve, EncoderRates, Pace, TuningRates, WritingRates
 from take.generation.finetuning.examples import Rows, TrainingRows

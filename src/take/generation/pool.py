@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from take.corpus.ingest import content_id
+from take.rows.labelled import content_id
 
 _logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from take.encoder.batching import equal_length_batches
+from take.encoder.backends import equal_length_batches
 from take.errors import InputError
 from take.learners.base import Model, Taught, Texts, check_asked
 from take.learners.narrow import Narrowed

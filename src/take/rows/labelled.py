@@ -1,8 +1,9 @@
-"""A table of labelled rows: its task, its texts, its classes."""
+"""A table of labelled rows: its task, its texts, its classes, and row ids by content."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -41,3 +42,25 @@ def class_sizes(rows: pd.DataFrame) -> list[int]:
 def class_ids(rows: pd.DataFrame) -> Int64:
     """Each row's label."""
     return rows["label"].to_numpy(dtype=np.int64)
+
+
+def content_id(parts: Iterable[str]) -> str:
+    """A row's id, by content: the same texts and label have the same id in every run.
+
+    >>> content_id(["a fine film", "positive"]) == content_id(["a fine film", "positive"])
+    True
+    >>> content_id(["ab", "c"]) == content_id(["a", "bc"])
+    False
+    """
+    digest = hashlib.blake2b(digest_size=10)
+    for part in parts:
+        encoded = part.strip().encode()
+        digest.update(len(encoded).to_bytes(8, "little"))
+        digest.update(encoded)
+    return digest.hexdigest()
+
+
+def text_keys(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """Each row's key by its texts alone."""
+    texts = zip(*(rows[column].tolist() for column in columns), strict=True)
+    return pd.Series([content_id(parts) for parts in texts], index=rows.index, dtype="str")

@@ -7,9 +7,8 @@ import logging
 import numpy as np
 import pandas as pd
 
-from take.corpus.ingest import text_keys
 from take.rows.arrays import Int64
-from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.rows.labelled import TEXT_COLUMNS, task_of, text_keys
 
 _logger = logging.getLogger(__name__)
 

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
 from take.audit.privacy.report import DistancesReport, Table
-from take.corpus.ingest import text_keys
 from take.encoder.embeddings import Embeddings
 from take.rows.arrays import Int64
-from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of
+from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of, text_keys
 from take.rows.random import rng
 
 _MOST_ROWS = 20_000

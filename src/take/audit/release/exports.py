@@ -18,6 +18,7 @@ from unicodedata import category
 import numpy as np
 import pandas as pd
 
+from take.corpus.validation import is_unencodable
 from take.errors import InputError
 from take.rows.labelled import TEXT_COLUMNS, Task, task_of
 
@@ -130,7 +131,7 @@ def check_distilled(table: pd.DataFrame, class_names: Sequence[str]) -> None:
     strings = _string_columns(table)
     for column in strings:
         _refuse(table, column, lambda value: not isinstance(value, str), "is not a string")
-        _refuse(table, column, _is_unencodable, "holds half a surrogate pair")
+        _refuse(table, column, is_unencodable, "holds half a surrogate pair")
         _refuse(table, column, lambda value: not value.strip(), "is blank")
     _check_labels(table, class_names)
     repeated = table["id"].duplicated().to_numpy()
@@ -221,10 +222,6 @@ def _safe_cell(cell: str) -> str:
 def _json_line(row: dict[str, Any]) -> str:
     line = json.dumps(row, ensure_ascii=False, allow_nan=False)
     return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n"
-
-
-def _is_unencodable(text: str) -> bool:
-    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _refuse(table: pd.DataFrame, column: str, is_bad: Callable[[Any], bool], problem: str) -> None:

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from take.corpus.ingest import content_id
 from take.evaluation.methods.errors import NotApplicableError
 from take.evaluation.methods.material import Material, Source
 from take.rows.arrays import Int64
+from take.rows.labelled import content_id
 from take.rows.random import rng
 from take.selection.problem import LabelledRows
 from take.selection.rows import rows_at

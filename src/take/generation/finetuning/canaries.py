@@ -18,14 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.corpus.ingest import content_id
 from take.errors import InputError
 from take.generation.finetuning.batches import plan_updates
 from take.generation.finetuning.examples import Rows, TrainingRows, choose_rows
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.finetuning.settings import CanarySettings, FineTuningSettings
 from take.generation.template import Template
-from take.rows.labelled import TEXT_COLUMNS, class_names, task_of
+from take.rows.labelled import TEXT_COLUMNS, class_names, content_id, task_of
 from take.rows.random import rng
 
 _logger = logging.getLogger(__name__)

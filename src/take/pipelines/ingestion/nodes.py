@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from take.corpus.ingest import CorpusReport, Ingested, IngestionSettings, ingest
-from take.corpus.profile import profile_figure
+from take.corpus.ingest import CorpusReport, Ingested, IngestionSettings, ingest, profile_figure
 from take.corpus.sources import RawCorpus
 
 _logger = logging.getLogger(__name__)
