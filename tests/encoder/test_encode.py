@@ -93,6 +93,7 @@ def test_another_length_or_backend_shares_no_vectors(tmp_path: Path) -> None:
 
 def test_a_pair_corpus_encodes_shared_strings_once(tmp_path: Path) -> None:
     encoder = Encoder(EncoderSettings(), tmp_path)
+    encoder.backend = compiled(encoder.settings.backend)
     columns = [["premise", "premise"], ["yes", "no"]]
     embedded = embed_corpus(columns, encoder, EmbeddingSettings())
     assert embedded.embeddings.shape == (2, 4 * 384)
