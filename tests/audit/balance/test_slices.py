@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.audit.balance.settings import BalanceSettings
 from take.audit.balance.slices import Answers, asked_rows, predictions_of, slice_accuracy
+from take.audit.balance.terms import BalanceSettings
 from take.errors import InputError
 from take.evaluation.cells import cells_table
 from take.evaluation.store import CellStore
@@ -29,7 +29,7 @@ def evaluated(
     return cells_table(cells), CellStore(folder)
 
 
-def test_predictions_belong_to_the_rows_that_were_asked(
+def test_predictions_belong_to_the_evaluated_rows(
     world: World, evaluated: tuple[pd.DataFrame, CellStore]
 ) -> None:
     cells, store = evaluated
@@ -89,7 +89,7 @@ def test_what_cannot_be_put_together_is_refused(
     two = pd.concat([cells, cells.assign(budget="8/class")])
     with pytest.raises(InputError, match="2 corpora and budgets"):
         predictions_of(two, store, "distilled", 30)
-    with pytest.raises(InputError, match="30 rows were asked"):
+    with pytest.raises(InputError, match="30 rows were evaluated"):
         predictions_of(cells, store, "distilled", 20)
     with pytest.raises(InputError, match="not in the store"):
         predictions_of(cells, CellStore(tmp_path), "distilled", 30)
@@ -118,7 +118,7 @@ def answers_with(split: pd.DataFrame, wrong: np.ndarray, trainings: int = 1) -> 
     return Answers(np.arange(len(split)), np.array(given))
 
 
-def test_a_slice_that_fails_is_told() -> None:
+def test_a_slice_with_more_errors_is_shifted() -> None:
     split = split_of(2000)
     female = split["text"].str.startswith("she").to_numpy()
     answers = {"poor": answers_with(split, np.where(female, 0.35, 0.15), 3)}
@@ -127,17 +127,17 @@ def test_a_slice_that_fails_is_told() -> None:
     assert table.loc["gender: female", "difference"] == pytest.approx(-0.2, abs=0.05)
     assert table.loc["gender: female", "rows"] == female.sum()
     others = table.drop(index="gender: female")
-    assert set(others["verdict"]) <= {"even", "untold"}
+    assert set(others["verdict"]) <= {"even", "inconclusive"}
     assert "gender: male" not in table.index  # no such row
 
 
-def test_of_few_rows_nothing_is_told() -> None:
+def test_few_rows_are_inconclusive() -> None:
     split = split_of(40)
     female = split["text"].str.startswith("she").to_numpy()
     table = slice_accuracy(
         split, {"poor": answers_with(split, np.where(female, 0.35, 0.15))}, SETTINGS
     )
-    assert set(table["verdict"]) == {"untold"}
+    assert set(table["verdict"]) == {"inconclusive"}
 
 
 def test_trainings_are_not_taken_for_rows() -> None:

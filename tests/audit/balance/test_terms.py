@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from take.audit.balance.settings import BalanceSettings
-from take.audit.balance.terms import DEFAULT_GROUPS, Groups, mentions, sides
+from take.audit.balance.terms import DEFAULT_GROUPS, BalanceSettings, Groups, mentions, sides
 from take.errors import InputError
 from take.text.normalise import words
 from take.text.tokens import Vocabulary

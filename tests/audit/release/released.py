@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from take.audit.balance.report import BalanceReport
 from take.audit.privacy.report import PrivacyReport
-from take.audit.release.card import CardFacts, dataset_card
+from take.audit.release.card import dataset_card
+from take.audit.release.evidence import Evidence
 from take.audit.release.folder import Release
 from take.audit.release.manifest import Reproduction
 from take.corpus.ingest import CorpusReport
@@ -82,7 +83,7 @@ def balance(sentence: str = "Twice as many as in the corpus.") -> BalanceReport:
     finding = {"value": 2.0, "low": 1.5, "high": 2.5, "p_adjusted": 0.001, "sentence": sentence}
     findings = [
         {**finding, "name": f"{verdict} figure", "where": "distilled", "verdict": verdict}
-        for verdict in ("shifted", "even", "untold")
+        for verdict in ("shifted", "even", "inconclusive")
     ]
     return filled(BalanceReport, findings=findings)
 
@@ -129,7 +130,7 @@ def corpus_report(names: list[str] = NAMES, **given: Any) -> CorpusReport:
     return filled(CorpusReport, labels=names, train=counts, evaluation=counts, **given)
 
 
-def facts(names: list[str] = NAMES, **given: Any) -> CardFacts:
+def facts(names: list[str] = NAMES, **given: Any) -> Evidence:
     distilled = given.pop("distilled", rows(names))
     made = {
         "corpus_report": corpus_report(names),
@@ -139,10 +140,10 @@ def facts(names: list[str] = NAMES, **given: Any) -> CardFacts:
         "fine_tuning_report": filled(FineTuningReport, language_model="Small_LM (4-bit)"),
         "privacy": privacy(),
         "balance": balance(),
-        "evaluation_summary": None,
+        "accuracy_summary": None,
         "reproduction": MADE,
     }
-    return CardFacts(distilled=distilled, class_names=names, **{**made, **given})
+    return Evidence(distilled=distilled, **{**made, **given})
 
 
 def totals(distilled: pd.DataFrame) -> pd.DataFrame:
@@ -160,11 +161,11 @@ def totals(distilled: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def released(told: CardFacts | None = None, **given: Any) -> Release:
+def released(told: Evidence | None = None, **given: Any) -> Release:
     told = told or facts()
     made = {
         "distilled": told.distilled,
-        "class_names": told.class_names,
+        "class_names": told.corpus_report.labels,
         "card": dataset_card(told),
         "page": "<!doctype html>\n<title>films</title>\n",
         "lineage_totals": totals(told.distilled),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from take.audit.balance.measure import measure_balance
-from take.audit.balance.settings import BalanceSettings
+from take.audit.balance.terms import BalanceSettings
 from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
 from take.audit.privacy.intervals import Estimate, auc_interval, tpr_at_fpr
@@ -20,7 +20,7 @@ from take.audit.privacy.membership import Attack, MembershipReport
 from take.audit.privacy.screening import screened
 from take.audit.privacy.settings import Limits, PiiSettings
 from take.audit.privacy.verdict import Evidence, judge
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.quality.report import PoolQuality
 from take.generation.screening.ledger import LedgerReport
@@ -114,7 +114,7 @@ def evidence(
     rows_per_class: int = 2,
     pair: bool = False,
     **given: Any,
-) -> PageEvidence:
+) -> ReportEvidence:
     """A run; `texts` are of the first distilled rows, `source_texts` of the first corpus rows."""
     names = names or NAMES
     random, n_classes = np.random.default_rng(0), len(names)
@@ -174,15 +174,15 @@ def evidence(
         "privacy": judge(proof, Limits(), {}),
         "privacy_findings": findings,
         "balance": balance.report,
-        "reproduce": MADE,
+        "reproduction": MADE,
         "lineage": lineage,
         "corpus": corpus,
         "transport_map": transport_figure(distillation, traced, names),
         "least_covered": least_covered(corpus, distilled, pair),
         "membership_scores": scores,
-        "term_table": balance.terms,
-        "evaluation_summary": evaluated(),
-        "slices": slices(),
+        "balance_terms": balance.terms,
+        "accuracy_summary": evaluated(),
+        "slice_accuracy": slices(),
         "costs": pd.DataFrame(
             {
                 "stage": ["scoring", "audit"],
@@ -193,7 +193,7 @@ def evidence(
             }
         ),
     }
-    return PageEvidence(**{**made, **given})
+    return ReportEvidence(**{**made, **given})
 
 
 def remembered(random: np.random.Generator) -> tuple[MembershipReport, pd.DataFrame]:

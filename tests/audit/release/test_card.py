@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from take.audit.release.card import dataset_card
-from take.audit.release.card_sections import code, fenced, inline
+from take.audit.release.card import code, dataset_card, fenced, inline
 from take.corpus.spec import About
 from take.selection.describe.report import Coverage, Covering, DistillationReport, RunFacts
 from tests.audit.release.released import (
@@ -184,7 +183,7 @@ def test_it_says_how_the_rows_were_made() -> None:
     told = section(dataset_card(facts()), "How it was made")
     assert "scorer `trajectory`" in told
     assert "Small\\_LM (4-bit)" in told
-    assert "It wrote 8,000 rows, of which 5,000 passed" in told
+    assert "It generated 8,000 rows, of which 5,000 passed" in told
     assert "selector `exam` chose 4 (budget `2/class`" in told
     assert "`selection.seed` 7" in told
     assert "`scoring.seed` 3" in told
@@ -208,17 +207,17 @@ def test_coverage_is_compared_with_a_random_choice_measured_alike(scope: str, sh
 
 def test_scores_are_shown_if_there_are_any_of_this_set() -> None:
     assert "was not measured" in section(dataset_card(facts()), "Quality")
-    found = section(dataset_card(facts(evaluation_summary=evaluated())), "Quality")
+    found = section(dataset_card(facts(accuracy_summary=evaluated())), "Quality")
     assert "| `distilled` | 80.5 ± 0.5 |" in found
     assert "| `full` | 90.5 ± 0.5 |" in found
     assert "was not measured" not in found
     other = evaluated().assign(budget="5/class")
-    assert "was not measured" in section(dataset_card(facts(evaluation_summary=other)), "Quality")
+    assert "was not measured" in section(dataset_card(facts(accuracy_summary=other)), "Quality")
 
 
 def test_what_shifted_is_listed_and_the_rest_counted() -> None:
     told = section(dataset_card(facts()), "Balance")
-    assert "1 of 3 figures held against the corpus have shifted; 1 cannot be told" in told
+    assert "1 of 3 figures have shifted compared with the corpus; 1 are inconclusive" in told
     assert "| shifted figure | distilled | shifted | Twice as many as in the corpus. |" in told
     assert "even figure" not in told
 

@@ -14,7 +14,7 @@ def test_privacy_is_screened_and_never_more() -> None:
     assert "not certified private" in told
     assert "| `pii` | review | 3 rows concern pii. |" in told
     assert "no ε is claimed" in told
-    assert "let pass" not in told
+    assert "overridden" not in told
 
 
 def test_an_override_is_told_with_who_and_why() -> None:

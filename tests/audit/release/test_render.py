@@ -119,7 +119,8 @@ def test_release_leaves_out_texts_words_and_ids_of_the_corpus(pair: bool) -> Non
 def test_release_names_no_folder_of_the_machine() -> None:
     made = evidence()
     made = dataclasses.replace(
-        made, reproduce=made.reproduce._replace(command="kedro run --params=raw_root=/home/jo/raw")
+        made,
+        reproduction=made.reproduction._replace(command="kedro run --params=raw_root=/home/jo/raw"),
     )
     assert "/home/jo" in render_page(made, release=False)
     assert "/home/jo" not in render_page(made, release=True)
@@ -181,7 +182,7 @@ def test_every_part_that_may_be_missing_may_be_missing() -> None:
     optional = dict.fromkeys(
         (
             *("lineage", "corpus", "transport_map", "least_covered", "membership_scores"),
-            *("term_table", "evaluation_summary", "slices", "costs"),
+            *("balance_terms", "accuracy_summary", "slice_accuracy", "costs"),
         )
     )
     privacy = made.privacy.model_copy(

@@ -1,7 +1,7 @@
-"""Distilled rows and pool beside their corpus: classes, lengths, words, mentions.
+"""Distilled rows and pool compared with their corpus: classes, lengths, words, mentions.
 
-What is drawn from the corpus at random should not be called shifted. Of all figures of a set
-together, at most 1 − confidence of such sets have one that is (Holm's correction, set by set).
+Rows drawn from the corpus at random should not be called shifted. In at most 5 % of such sets any
+figure is (Holm's correction over all figures of a set).
 """
 
 from __future__ import annotations
@@ -12,20 +12,31 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.audit.balance.findings import Bounds, Draft, judged, percent, times
+from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Draft, judged, times
 from take.audit.balance.identity import mention_shifts
 from take.audit.balance.intervals import Compared, share_against
-from take.audit.balance.lengths import length_shifts
-from take.audit.balance.report import BalanceReport, ClassShare, Finding, SetBalance, Where
-from take.audit.balance.rows import Reference, Rows
-from take.audit.balance.settings import BalanceSettings
+from take.audit.balance.report import (
+    BalanceReport,
+    ClassShare,
+    Finding,
+    LengthShift,
+    Quantiles,
+    SetBalance,
+    Where,
+)
+from take.audit.balance.rows import Reference, Rows, effective
+from take.audit.balance.terms import BalanceSettings
 from take.audit.balance.vocabulary import over_and_under, vocabulary_shift
 from take.errors import InputError
 from take.rows.arrays import Float64
+from take.rows.labelled import TEXT_COLUMNS
+from take.text.format import share as percent
+
+_LEVELS = {"p5": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 
 
 class Balance(NamedTuple):
-    """What was found."""
+    """The outputs of the measurement."""
 
     report: BalanceReport
     terms: pd.DataFrame
@@ -33,7 +44,7 @@ class Balance(NamedTuple):
 
 
 class MeasuredSet(NamedTuple):
-    """What was found about one set."""
+    """Figures of one set."""
 
     balance: SetBalance
     findings: list[Finding]
@@ -81,38 +92,36 @@ def measure_set(
     expected: Float64,
     settings: BalanceSettings,
 ) -> MeasuredSet:
-    """One set beside a corpus that has been read."""
+    """One set compared with a corpus that has been read."""
     rows = reference.read(table, where)
-    classes, drafts = _classes(rows, reference, where, expected, settings)
-    lengths = length_shifts(rows, reference, settings)
-    vocabulary = vocabulary_shift(rows, reference, settings)
-    mentions = mention_shifts(rows, reference, where, settings)
-    drafts += lengths.drafts
-    drafts += [vocabulary.draft] if vocabulary else []
-    drafts += mentions.drafts
+    classes, class_drafts = _classes(rows, reference, where, expected)
+    lengths, length_drafts = _lengths(rows, reference)
+    vocabulary, vocabulary_drafts = vocabulary_shift(rows, reference, settings)
+    mentions = mention_shifts(rows, reference, where, settings.identity_groups)
+    drafts = [*class_drafts, *length_drafts, *vocabulary_drafts, *mentions.drafts]
     balance = SetBalance(
         rows=len(rows),
         classes=classes,
-        lengths=lengths.shifts,
-        vocabulary=vocabulary.shift if vocabulary else None,
+        lengths=lengths,
+        vocabulary=vocabulary,
         mentions=mentions.shifts,
         sides=mentions.sides,
     )
-    terms = over_and_under(rows, reference, settings)
+    terms = over_and_under(rows, reference)
     terms.insert(0, "where", where)
-    return MeasuredSet(balance, judged(drafts, where, settings.confidence), terms)
+    return MeasuredSet(balance, judged(drafts, where), terms)
 
 
 def _classes(
-    rows: Rows, reference: Reference, where: Where, expected: Float64, settings: BalanceSettings
+    rows: Rows, reference: Reference, where: Where, expected: Float64
 ) -> tuple[dict[str, ClassShare], list[Draft]]:
-    """Against the shares asked for; the corpus's own are only stated."""
+    """Compared with the shares that the budget sets; those of the corpus are only stated."""
     sizes, corpus = rows.class_sizes, reference.rows.class_sizes / len(reference.rows)
-    found = share_against(sizes, len(rows), expected, settings.confidence)
-    # As many rows as asked for, to a row: nothing was left to chance, and there is no interval.
-    is_asked = np.abs(sizes - expected * len(rows)) < 1
+    found = share_against(sizes, len(rows), expected, CONFIDENCE)
+    # As many rows as the budget sets, to a row: nothing was left to chance, there is no interval.
+    is_set = np.abs(sizes - expected * len(rows)) < 1
     low, high, p = (
-        np.where(is_asked, exact, part)
+        np.where(is_set, exact, part)
         for exact, part in ((found.value, found.low), (found.value, found.high), (1.0, found.p))
     )
     found = Compared(found.value, low, high, p)
@@ -122,15 +131,15 @@ def _classes(
         shares[name] = ClassShare(
             rows=sizes[label], share=share, expected=expected[label], corpus=corpus[label]
         )
-        told = f"{sizes[label]} of {len(rows)} {where} rows are '{name}' ({percent(share)})"
-        stated = f"the corpus has {percent(corpus[label])}"
-        if is_asked[label]:
-            sentence = f"{told}, as asked for; {stated}."
-        else:
+        budget = "as the budget sets"
+        if not is_set[label]:
             ratio = times(found.value[label], low[label], high[label])
-            sentence = f"{told}, {percent(expected[label])} asked for: {ratio}; {stated}."
-        bounds = Bounds.factor(settings.factor)
-        drafts.append(Draft.of(f"class '{name}'", found, label, bounds, sentence))
+            budget = f"{percent(expected[label])} by the budget: {ratio}"
+        sentence = (
+            f"{sizes[label]} of {len(rows)} {where} rows are '{name}' ({percent(share)}), "
+            f"{budget}; the corpus has {percent(corpus[label])}."
+        )
+        drafts.append(Draft.of(f"class '{name}'", found, label, EVEN_RATIO, sentence))
     return shares, drafts
 
 
@@ -145,3 +154,95 @@ def _checked_shares(shares: Sequence[float], n_classes: int) -> Float64:
             remedy="divide the budget's rows of each class by their sum",
         )
     return found
+
+
+def _lengths(rows: Rows, reference: Reference) -> tuple[dict[str, LengthShift], list[Draft]]:
+    """Words per text: means, spread and the ratio of the means, for each column of texts."""
+    shifts, drafts = {}, []
+    names = TEXT_COLUMNS["single" if rows.tokens.n_columns == 1 else "pair"]
+    is_only = len(names) == 1
+    for column, name in enumerate(names):
+        shares, sizes = _histograms(rows, reference, column)
+        means, variances = _moments(shares)
+        unbiased = variances * sizes / np.maximum(sizes - 1, 1)
+        ratio = mean_ratio(means, unbiased, sizes)
+        shifts[name] = _shift(shares, sizes)
+        sentence = (
+            f"{'Texts' if is_only else f'Texts in {name}'} have {means[0]:.3g} words on average, "
+            f"{means[1]:.3g} in the corpus: {times(*ratio[:3])}."
+        )
+        title = "length" if is_only else f"length of {name}"
+        drafts.append(Draft(title, *ratio, EVEN_RATIO, sentence))
+    return shifts, drafts
+
+
+def mean_ratio(
+    means: Float64, variances: Float64, sizes: Float64
+) -> tuple[float, float, float, float]:
+    """The ratio of two means with its interval and p-value, by the delta method on its logarithm.
+
+        log(x̄ / ȳ) ± t_{n−1} √(s²_x/(n x̄²) + s²_y/(m ȳ²))
+
+    There are n − 1 degrees of freedom: the first sample is by far the smaller.
+
+    >>> found = mean_ratio(np.array([10, 20]), np.array([16, 36]), np.array([400, 9000]))
+    >>> [round(part, 3) for part in found]
+    [0.5, 0.48, 0.52, 0.0]
+    """
+    from scipy.stats import t
+
+    freedom = sizes[0] - 1
+    if freedom <= 0 or not means.all():
+        return float(means[0] / means[1]) if means[1] else np.inf, 0.0, np.inf, 1.0
+    centre = float(np.log(means[0] / means[1]))
+    error = float(np.sqrt((variances / (sizes * np.square(means))).sum()))
+    reach = error * float(t.ppf((1 + CONFIDENCE) / 2, freedom))
+    p = float(2 * t.sf(abs(centre) / error, freedom)) if error else float(centre == 0)
+    value, low, high = (float(np.exp(centre + step)) for step in (0.0, -reach, reach))
+    return value, low, high, p
+
+
+def _histograms(rows: Rows, reference: Reference, column: int) -> tuple[Float64, Float64]:
+    """Set and corpus × number of words: share of the rows; and the effective rows of each."""
+    mine, corpus = rows.tokens.lengths[column], reference.rows.tokens.lengths[column]
+    weights = reference.row_weight(rows)
+    size = int(max(mine.max(), corpus.max())) + 1
+    shares = np.stack(
+        [
+            np.bincount(mine, minlength=size) / len(rows),
+            np.bincount(corpus, weights[reference.rows.labels], minlength=size),
+        ]
+    )
+    return shares, np.array([len(rows), float(effective(weights, reference.rows.class_sizes))])
+
+
+def _moments(shares: Float64) -> tuple[Float64, Float64]:
+    values = np.arange(shares.shape[1])
+    means = shares @ values
+    return means, np.maximum(shares @ np.square(values) - np.square(means), 0)
+
+
+def _shift(shares: Float64, sizes: Float64) -> LengthShift:
+    from scipy.special import kolmogorov
+
+    means, variances = _moments(shares)
+    spread = float(np.sqrt(variances.mean()))
+    # By hand: scipy's ks_2samp takes no weights, and corpus rows are weighted by class.
+    gap = float(np.abs(np.diff(np.cumsum(shares, axis=1), axis=0)).max())
+    return LengthShift(
+        mean=means[0],
+        corpus_mean=means[1],
+        quantiles=_quantiles(shares[0]),
+        corpus_quantiles=_quantiles(shares[1]),
+        standardised_difference=float(means[0] - means[1]) / spread if spread else None,
+        ks=gap,
+        ks_p=float(kolmogorov(gap * np.sqrt(sizes.prod() / sizes.sum()))),
+    )
+
+
+def _quantiles(shares: Float64) -> Quantiles:
+    # Sums of weights can fall short, by rounding, of a level that they reach.
+    cumulative = np.cumsum(shares) + 1e-9
+    return Quantiles(
+        **{name: int(np.searchsorted(cumulative, level)) for name, level in _LEVELS.items()}
+    )

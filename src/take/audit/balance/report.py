@@ -1,7 +1,7 @@
-"""What was found about bias and balance: numbers and names only, each with its meaning.
+"""The balance report: numbers and names only, each with its meaning.
 
-Holds no text and no word of the corpus, because MLflow logs it; words stand in a table of their
-own. "The corpus beside it" is always the corpus at the set's own mix of classes (`rows.py`).
+It holds no text and no word of the corpus, because MLflow logs it; words are in a separate table.
+"The reweighted corpus" is always the corpus at the set's own mix of classes (`rows.py`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pydantic import Field
 from take.frozen import Frozen
 
 Where = Literal["distilled", "pool"]
-Verdict = Literal["even", "shifted", "untold"]
+Verdict = Literal["even", "shifted", "inconclusive"]
 
 
 class Finding(Frozen):
-    """One figure held against the corpus."""
+    """One figure compared with the corpus."""
 
     name: str = Field(description="What is compared: class, length, vocabulary, mention, …")
     where: Where = Field(description="Which rows: distilled or pool.")
@@ -32,8 +32,8 @@ class Finding(Frozen):
         description="p-value of no shift, for all figures of this set at once (Holm)."
     )
     verdict: Verdict = Field(
-        description="`shifted`: told from chance and beyond what the settings call even; `even`: "
-        "the whole interval is within it; `untold`: neither, mostly for want of rows."
+        description="`shifted`: chance is ruled out and the value is outside what counts as even; "
+        "`even`: the whole interval is within it; `inconclusive`: neither, mostly for too few rows."
     )
     sentence: str = Field(description="The same in words.")
 
@@ -43,27 +43,27 @@ class ClassShare(Frozen):
 
     rows: int = Field(description="Rows of this class.")
     share: float = Field(description="Their share of the set.")
-    expected: float = Field(description="The share that the budget asks for.")
+    expected: float = Field(description="The share that the budget sets.")
     corpus: float = Field(description="The share in the corpus; a set may differ on purpose.")
 
 
 class Quantiles(Frozen):
     """How lengths are spread over rows."""
 
-    p5: int = Field(description="5 % of rows have so many words or fewer.")
-    p25: int = Field(description="A quarter of the rows has so many words or fewer.")
-    p50: int = Field(description="Half of the rows have so many words or fewer.")
-    p75: int = Field(description="Three quarters of the rows have so many words or fewer.")
-    p95: int = Field(description="95 % of rows have so many words or fewer.")
+    p5: int = Field(description="5 % of rows have this many words or fewer.")
+    p25: int = Field(description="A quarter of the rows has this many words or fewer.")
+    p50: int = Field(description="Half of the rows have this many words or fewer.")
+    p75: int = Field(description="Three quarters of the rows have this many words or fewer.")
+    p95: int = Field(description="95 % of rows have this many words or fewer.")
 
 
 class LengthShift(Frozen):
     """Words per text, of one column of texts."""
 
     mean: float = Field(description="Mean number of words.")
-    corpus_mean: float = Field(description="The same of the corpus beside it.")
+    corpus_mean: float = Field(description="The same of the reweighted corpus.")
     quantiles: Quantiles = Field(description="Of the set.")
-    corpus_quantiles: Quantiles = Field(description="Of the corpus beside it.")
+    corpus_quantiles: Quantiles = Field(description="Of the reweighted corpus.")
     standardised_difference: float | None = Field(
         description="Difference of the means over √((s² + s²_corpus)/2); none without spread."
     )
@@ -81,7 +81,7 @@ class Variety(Frozen):
 class VocabularyShift(Frozen):
     """The words of the set."""
 
-    tokens: int = Field(description="Words in all, counted as often as they stand.")
+    tokens: int = Field(description="Words in all, counted as often as they occur.")
     known_share: Variety = Field(
         description="Share of them that other rows of the corpus have as well."
     )
@@ -91,15 +91,15 @@ class VocabularyShift(Frozen):
         description="Jensen–Shannon divergence, in bits, of the word frequencies from those of "
         "corpus rows that are not in the sample: 0 the same, 1 no word in common."
     )
-    random_low: float = Field(description="Lower end of where random rows' divergence lies.")
-    random_high: float = Field(description="Upper end of where random rows' divergence lies.")
+    random_low: float = Field(description="Lower end of the range of random rows' divergence.")
+    random_high: float = Field(description="Upper end of the range of random rows' divergence.")
 
 
 class LabelShare(Frozen):
     """Among the rows that mention a group, those of one class."""
 
     share: float = Field(description="P(label | mentions) in the set.")
-    corpus: float = Field(description="The same in the corpus beside it.")
+    corpus: float = Field(description="The same in the reweighted corpus.")
     low: float = Field(description="Lower end of the difference's interval.")
     high: float = Field(description="Upper end of the difference's interval.")
 
@@ -110,12 +110,12 @@ class MentionShift(Frozen):
     rows: int = Field(description="Rows of the set that mention it.")
     share: float = Field(description="Their share of the set.")
     corpus: float = Field(description="Their share of the corpus as it is.")
-    corpus_beside: float = Field(description="Their share of the corpus beside it.")
-    ratio: float | None = Field(description="share / corpus_beside; none if the corpus has none.")
+    corpus_reweighted: float = Field(description="Their share of the reweighted corpus.")
+    ratio: float | None = Field(description="share / corpus_reweighted; none of n / 0.")
     low: float | None = Field(description="Lower end of the ratio's interval; none of 0 / 0.")
     high: float | None = Field(description="Upper end of the ratio's interval; none: no bound.")
     labels: dict[str, LabelShare] = Field(
-        description="By class, what labels such rows have: the association that teaches bias; "
+        description="By class, the labels of such rows: what a model could learn bias from; "
         "empty where set or corpus has no such row."
     )
 
@@ -124,7 +124,7 @@ class SidesShift(Frozen):
     """Of the rows that mention one of two sides and not the other: the one against the other."""
 
     odds: float | None = Field(description="First side over second, in the set; none: no second.")
-    corpus: float | None = Field(description="The same in the corpus beside it.")
+    corpus: float | None = Field(description="The same in the reweighted corpus.")
     ratio: float | None = Field(description="odds / corpus; none where it has no bound.")
     low: float | None = Field(description="Lower end of the ratio's interval.")
     high: float | None = Field(description="Upper end of the ratio's interval; none: no bound.")
@@ -165,9 +165,9 @@ class BalanceReport(Frozen):
 
     def _counted(self, where: Where) -> str:
         shifted = [finding.name for finding in self.of(where, "shifted")]
-        told = f"{len(shifted)} of {len(self.of(where))} figures shifted"
+        counted = f"{len(shifted)} of {len(self.of(where))} figures shifted"
         named = f" ({_listed(shifted)})" if shifted else ""
-        return f"{told}{named}, {len(self.of(where, 'untold'))} untold for want of rows"
+        return f"{counted}{named}, {len(self.of(where, 'inconclusive'))} inconclusive"
 
 
 def _listed(names: Iterable[str], most: int = 4) -> str:

@@ -1,7 +1,7 @@
 """A set and its corpus as arrays, and the corpus at the set's mix of classes.
 
-A distilled set is balanced on purpose. What differs from class to class (lengths, words, whom a row
-mentions) would then differ from the corpus by that alone, so that each corpus row of class c counts
+A distilled set is balanced on purpose. What differs from class to class (lengths, words, mentions)
+would differ from the corpus for that reason alone, so each corpus row of class c is weighted by
 
     s_c / N_c,        s_c the class's share of the set, N_c its rows in the corpus.
 """
@@ -25,7 +25,7 @@ from take.text.tokens import Tokens, Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Labelled rows: their words, and whom they mention."""
+    """Labelled rows: their words and mentions."""
 
     labels: Int64
     tokens: Tokens
@@ -63,14 +63,14 @@ class Reference:
         self.names: Sequence[str] = class_names(corpus)
         self.vocabulary = Vocabulary()
         self.rows = self.read(corpus, "corpus")
-        self.n_words = len(self.vocabulary)  # ids from here on are of words it does not have
+        self.n_words = len(self.vocabulary)  # larger ids are words that the corpus does not have
         weights = np.repeat(self.rows.labels, self.rows.tokens.row_sizes) * self.n_words
         size = self.rows.n_classes * self.n_words
         flat = np.bincount(weights + self.rows.tokens.ids, minlength=size)
         self._class_counts = flat.reshape(self.rows.n_classes, self.n_words)
 
     def read(self, table: pd.DataFrame, where: str) -> Rows:
-        """The rows of a table; refused if they are not of this corpus's kind."""
+        """The rows of a table; an error if task or labels differ from the corpus's."""
         if not len(table) or task_of(table) != self._task:
             raise InputError(
                 f"{len(table)} rows of task '{task_of(table)}'",
@@ -89,18 +89,18 @@ class Reference:
 
     @property
     def class_counts(self) -> Float64:
-        """Classes × words: how often a word stands in the corpus, words met later included."""
+        """Classes × words: how often a word occurs in the corpus; includes words read later."""
         unknown = len(self.vocabulary) - self.n_words
         return np.pad(self._class_counts, ((0, 0), (0, unknown))).astype(np.float64)
 
     def row_weight(self, rows: Rows) -> Float64:
-        """s_c / N_c of each class: what a corpus row counts beside these rows."""
+        """s_c / N_c of each class: the weight of a corpus row, compared with these rows."""
         found: Float64 = rows.class_sizes / len(rows) / self.rows.class_sizes
         return found
 
 
 def effective(weights: Float64, counts: Int64) -> Float64:
-    """(Σ w)² / Σ w²: so many rows of equal weight are worth as much; per column, 0 of none.
+    """(Σ w)² / Σ w², Kish's effective number of rows; per column, 0 if there are none.
 
     >>> effective(np.array([1.0, 3.0]), np.array([[4], [4]])).tolist()
     [6.4]

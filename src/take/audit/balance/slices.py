@@ -1,11 +1,12 @@
-"""Accuracy on parts of the evaluation split: which rows a learner fails more than others.
+"""Accuracy of learners trained on the distilled rows, overall and on slices of the split.
 
-Slices are by class, by length (thirds of the split), and by mention of each identity group. What
-the learners answered is read from the store of cells; nothing is taught or asked again.
+Slices are by class, by length (thirds of the split), and by mention of each identity group.
+Predictions are read from the store of cells; no learner is trained or evaluated again.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -13,27 +14,40 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.audit.balance.findings import Bounds, Draft, verdicts
+from take.audit.balance.findings import CONFIDENCE, Bounds, Draft, verdicts
 from take.audit.balance.intervals import compare
-from take.audit.balance.settings import BalanceSettings
-from take.audit.balance.terms import mentions, sides
+from take.audit.balance.terms import BalanceSettings, mentions, sides
 from take.audit.release.shares import clopper_pearson
 from take.errors import InputError
+from take.evaluation.cells import Metric
+from take.evaluation.prepared import as_training_set
 from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore
+from take.evaluation.summary import summary_table
 from take.learners.base import Model, Texts
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import class_ids, class_names, text_columns
 from take.text.tokens import Vocabulary
 
+_METHOD = "distilled"
 _THIRDS = ("shortest", "middle", "longest")
+_EVEN_ACCURACY = Bounds(-0.05, 0.05)  # difference of a slice from the other rows
+
+_logger = logging.getLogger(__name__)
 
 
 class Answers(NamedTuple):
-    """What a learner answered, once for each time that it was taught."""
+    """Predictions of a learner, once for each training."""
 
-    rows: Int64  # (asked,) rows of the evaluation split
-    labels: Int64  # (trainings, asked)
+    rows: Int64  # (evaluated,) rows of the evaluation split
+    labels: Int64  # (trainings, evaluated)
+
+
+class KnownAccuracy(NamedTuple):
+    """Both empty where these rows were not evaluated."""
+
+    slices: pd.DataFrame
+    summary: pd.DataFrame
 
 
 class _Slice(NamedTuple):
@@ -43,19 +57,57 @@ class _Slice(NamedTuple):
 
 
 class _Mute(Model):
-    """Answers nothing: the split is asked which rows it would ask."""
+    """Predicts nothing: it only makes the split say which rows it evaluates."""
 
     def logits(self, texts: Texts) -> Float64:
         return np.zeros((len(texts), 2))
 
 
+def known_accuracy(
+    cells: pd.DataFrame | None,
+    store: CellStore,
+    distilled: pd.DataFrame,
+    split: pd.DataFrame,
+    metrics: dict[str, Metric],
+    settings: BalanceSettings,
+) -> KnownAccuracy:
+    """Accuracy by learner and by slice, if the cells are about these rows and this split."""
+    if cells is None or not _is_of(cells, distilled):
+        return _nothing(split, settings)
+    try:
+        predictions = predictions_of(cells, store, _METHOD, len(split))
+    except (OSError, ValueError) as error:
+        _logger.warning("The learners' predictions cannot be read (%s).", type(error).__name__)
+        return _nothing(split, settings)
+    truth = class_ids(split)
+    mine = cells[(cells["method"] == _METHOD) & cells["error"].isna()]
+    for learner, answers in predictions.items():
+        recorded = mine.loc[mine["learner"] == learner, "accuracy"].mean()
+        if not np.isclose((answers.labels == truth[answers.rows]).mean(), recorded, atol=1e-6):
+            _logger.warning("The rows were evaluated on another split: not shown.")
+            return _nothing(split, settings)
+    return KnownAccuracy(
+        slice_accuracy(split, predictions, settings),
+        summary_table(cells, metrics, compared=_METHOD),
+    )
+
+
+def _is_of(cells: pd.DataFrame, distilled: pd.DataFrame) -> bool:
+    trained_on = set(cells.loc[cells["method"] == _METHOD, "set_digest"]) - {""}
+    return trained_on == {as_training_set(distilled).digest}
+
+
+def _nothing(split: pd.DataFrame, settings: BalanceSettings) -> KnownAccuracy:
+    return KnownAccuracy(slice_accuracy(split, {}, settings), pd.DataFrame())
+
+
 def predictions_of(
     cells: pd.DataFrame, store: CellStore, method: str, split_rows: int
 ) -> dict[str, Answers]:
-    """All that learners taught by a method answered, by learner; cells that failed are left out.
+    """All predictions of learners trained on a method's rows, by learner; failed cells left out.
 
-    `split_rows` are the rows of the whole evaluation split, of which slow learners are asked some.
-    Cells that are one and the same (what draws nothing is the same under every seed) count once.
+    `split_rows` are the rows of the whole evaluation split; slow learners are evaluated on some.
+    Equal cells (a method without randomness is the same under every seed) count once.
     """
     mine = cells[(cells["method"] == method) & cells["error"].isna()]
     benches = mine[["corpus", "budget"]].drop_duplicates()
@@ -63,7 +115,7 @@ def predictions_of(
         raise InputError(
             f"cells of {len(benches)} corpora and budgets",
             where=f"predictions of '{method}'",
-            allowed="cells of one corpus at one budget: rows of two splits cannot be told apart",
+            allowed="cells of one corpus at one budget: rows of two splits cannot be distinguished",
             remedy="filter the cells by their columns `corpus` and `budget`",
         )
     return {
@@ -73,12 +125,12 @@ def predictions_of(
 
 
 def asked_rows(split_rows: int, asked: int) -> Int64:
-    """Which rows of a split are asked when so many are, by the split itself.
+    """Which rows of a split are evaluated if this many are.
 
     >>> asked_rows(3, 3).tolist()
     [0, 1, 2]
     """
-    # A split of blank texts: which rows are asked depends on their number alone.
+    # A split of blank texts: which rows are evaluated depends on their number alone.
     blank = Texts.of([""] * split_rows)
     split = SealedSplit(blank, np.zeros(split_rows, dtype=np.int64), n_classes=2)
     return split.ask(_Mute(), asked).rows
@@ -87,29 +139,28 @@ def asked_rows(split_rows: int, asked: int) -> Int64:
 def slice_accuracy(
     split: pd.DataFrame, predictions: Mapping[str, Answers], settings: BalanceSettings
 ) -> pd.DataFrame:
-    """A row per learner and slice: accuracy, and the difference from all other rows asked.
+    """A row per learner and slice: accuracy, and the difference from all other evaluated rows.
 
-    Several trainings on one row are averaged, not counted as more rows. Intervals are over
-    evaluation rows, for the learners as they were taught. `shifted` is told from chance over all
-    rows of the table at once (Holm) and beyond `accuracy_gap`.
+    Several predictions of one row are averaged, not counted as more rows. Intervals are over
+    evaluation rows, for the learners as they were trained. `shifted`: chance is ruled out over all
+    rows of the table at once (Holm), and the difference is larger than 5 points.
     """
     parts = _slices(split, settings)
     truth = class_ids(split)
     found = [
         {"learner": learner, **row}
         for learner, answers in predictions.items()
-        for row in _of_learner(parts, truth, answers, settings)
+        for row in _of_learner(parts, truth, answers)
     ]
     columns = ["learner", "slice", "name", "rows", "accuracy", "low", "high"]
     columns += ["rest_accuracy", "difference", "difference_low", "difference_high", "p"]
     table = pd.DataFrame(found, columns=columns)
-    bounds = Bounds.gap(settings.accuracy_gap)
     figures = table[["difference", "difference_low", "difference_high", "p"]]
     drafts = [
-        Draft("", value, low, high, p, bounds, "")
+        Draft("", value, low, high, p, _EVEN_ACCURACY, "")
         for value, low, high, p in figures.itertuples(index=False)
     ]
-    judged = verdicts(drafts, settings.confidence)
+    judged = verdicts(drafts)
     return table.drop(columns="p").assign(
         p_adjusted=[p for _, p in judged], verdict=[verdict for verdict, _ in judged]
     )
@@ -130,18 +181,16 @@ def _slices(split: pd.DataFrame, settings: BalanceSettings) -> list[_Slice]:
     ]
 
 
-def _of_learner(
-    parts: list[_Slice], truth: Int64, answers: Answers, settings: BalanceSettings
-) -> list[dict[str, object]]:
+def _of_learner(parts: list[_Slice], truth: Int64, answers: Answers) -> list[dict[str, object]]:
     right = (answers.labels == truth[answers.rows]).mean(axis=0)
     inside = np.stack([part.rows[answers.rows] for part in parts])
     n = inside.sum(axis=1)
-    # A slice of nothing, or of everything, differs from nothing.
+    # A slice of no row, or of all rows, has no other rows to differ from.
     kept = np.flatnonzero((n > 0) & (n < len(right)))
     n, k = n[kept], inside[kept] @ right
     rest_n, rest_k = len(right) - n, right.sum() - k
-    low, high = clopper_pearson(k, n, settings.confidence)
-    apart = compare((k, n), (rest_k, rest_n), "difference", settings.confidence)
+    low, high = clopper_pearson(k, n, CONFIDENCE)
+    apart = compare((k, n), (rest_k, rest_n), "difference", CONFIDENCE)
     return [
         {
             "slice": parts[part].kind,
@@ -164,10 +213,10 @@ def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str)
     counts = cells["asked_rows"].astype(int).unique().tolist()
     if len(counts) != 1 or counts[0] > split_rows:
         raise InputError(
-            f"{' and '.join(map(str, counts))} rows were asked",
+            f"{' and '.join(map(str, counts))} rows were evaluated",
             where=where,
             allowed=f"one number for all its cells, at most the {split_rows} rows of the split",
-            remedy="evaluate again, or give the split that the cells were asked",
+            remedy="evaluate again, or give the split that the cells were evaluated on",
         )
     try:
         labels = np.stack([store.predictions(fingerprint) for fingerprint in cells["fingerprint"]])
@@ -175,6 +224,6 @@ def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str)
         raise InputError(
             "its predictions are not in the store of cells",
             where=where,
-            remedy="evaluate again, which takes up what is stored",
+            remedy="evaluate again, which reuses stored cells",
         ) from error
     return Answers(asked_rows(split_rows, counts[0]), labels)

@@ -1,8 +1,8 @@
-"""Which rows mention whom: lists of identity terms, and finding them as whole words.
+"""Identity terms: the settings with their default lists, and finding terms as whole words.
 
-The lists are short and of English. They find what is said of people by common names of groups, not
-all that is meant. Words that mostly mean something else are left out ("black", "straight", "blind")
-or stand in phrases only ("black people").
+The lists are short and English. They find common names of groups, not every way to mention people.
+Words that mostly mean something else are left out ("black", "straight", "blind") or only part of
+phrases ("black people").
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, field_validator
 
+from take.errors import InputError
+from take.frozen import Frozen
 from take.text.normalise import words
 from take.text.tokens import Tokens, Vocabulary
 
@@ -114,6 +117,47 @@ DEFAULT_GROUPS: Groups = {
 }
 
 
+class BalanceSettings(Frozen):
+    """`params:audit.balance`.
+
+    >>> BalanceSettings(identity_groups={"pets": {"cats": ["cat", "cats"]}}).draws
+    100
+    """
+
+    identity_groups: Groups = Field(
+        default=DEFAULT_GROUPS,
+        description="group → side → words or phrases that mention it, whatever their case; of a "
+        "group with two sides the ratio of the sides is measured too",
+    )
+    draws: int = Field(
+        default=100,
+        ge=10,
+        le=10_000,
+        description="random samples of the corpus that the vocabulary is compared with",
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32)
+
+    @field_validator("identity_groups")
+    @classmethod
+    def _terms_have_words(cls, groups: Groups) -> Groups:
+        for group, its in groups.items():
+            if not group.strip() or not its or not all(side.strip() for side in its):
+                raise InputError(
+                    f"group {group!r} has the sides {list(its)}",
+                    where="identity_groups",
+                    allowed="a name for each group and side, one side or more",
+                )
+            for side, terms in its.items():
+                wordless = [term for term in terms if not words(term)]
+                if not terms or wordless:
+                    raise InputError(
+                        f"{side!r} has {len(terms)} terms, {len(wordless)} of them without a word",
+                        where=f"identity_groups.{group}",
+                        allowed="one term or more, of letters or digits",
+                    )
+        return groups
+
+
 class Side(NamedTuple):
     """One side of a group."""
 
@@ -155,7 +199,7 @@ def mentions(tokens: Tokens, vocabulary: Vocabulary, groups: Groups) -> NDArray[
     starts_a_term = np.zeros(len(vocabulary), dtype=np.bool_)
     starts_a_term[[ids[0] for _, ids in phrases]] = True
     places = np.flatnonzero(starts_a_term[tokens.ids])
-    # By first word, so that a term looks at its own places alone.
+    # Sorted by first word, so that each term checks its own places only.
     places = places[np.argsort(tokens.ids[places], kind="stable")]
     firsts = tokens.ids[places]
     text_ends = tokens.starts[np.searchsorted(tokens.starts, places, side="right")]

@@ -1,4 +1,4 @@
-"""The words of a set beside those of its corpus."""
+"""The words of a set compared with those of its corpus."""
 
 from __future__ import annotations
 
@@ -7,26 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.audit.balance.findings import Bounds, Draft, times
+from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Bounds, Draft, times
 from take.audit.balance.report import Variety, VocabularyShift
 from take.audit.balance.rows import Reference, Rows, effective
-from take.audit.balance.settings import BalanceSettings
+from take.audit.balance.terms import BalanceSettings
 from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
 from take.text.tokens import Tokens
 
-_DRAWS_OF_PAIRS = 5  # telling pairs of words apart is what takes time
-
-
-class Vocabularies(NamedTuple):
-    """Of one set."""
-
-    shift: VocabularyShift
-    draft: Draft
+_DRAWS_OF_PAIRS = 5  # counting distinct pairs of words is the slow part
+_LISTED_TERMS = 25  # of each direction
+PRIOR_SHARE = 0.1  # words in the prior of the log-odds, as a share of those in the set
 
 
 class _Figures(NamedTuple):
-    """Of some rows, against corpus rows that were not drawn."""
+    """Of some rows, compared with corpus rows that were not drawn."""
 
     known: float
     divergence: float
@@ -34,17 +29,17 @@ class _Figures(NamedTuple):
 
 def vocabulary_shift(
     rows: Rows, reference: Reference, settings: BalanceSettings
-) -> Vocabularies | None:
-    """The set's words beside those of random corpus rows: as many, of the same classes.
+) -> tuple[VocabularyShift | None, list[Draft]]:
+    """The set's words compared with those of random corpus rows: as many, of the same classes.
 
-    A small set differs from any corpus because it is small. So corpus rows are drawn again and
-    again, as many of each class as the set has, and both they and the set are held against the
-    corpus rows that were not drawn:  JSD(p, q) = H((p + q)/2) − (H(p) + H(q))/2. Half of a class is
-    drawn at most, so that a set larger than its corpus can be compared too: by as many of its rows.
+    A small set differs from any corpus because it is small. So corpus rows are drawn repeatedly, as
+    many of each class as the set has, and both they and the set are compared with the corpus rows
+    that were not drawn:  JSD(p, q) = H((p + q)/2) − (H(p) + H(q))/2. At most half of a class is
+    drawn; of a set that has more rows of a class, as many are drawn too. None without words.
     """
     sizes = np.minimum(rows.class_sizes, reference.rows.class_sizes // 2)
     if not sizes.sum() or not rows.tokens.ids.size:
-        return None
+        return None, []
     random = rng(settings.seed, "vocabulary permutations")
     rest = _Rest(reference, sizes)
     figures, distinct = [], []
@@ -56,18 +51,18 @@ def vocabulary_shift(
         if draw < _DRAWS_OF_PAIRS:
             distinct.append(_distinct((rows.tokens, own), (reference.rows.tokens, drawn)))
     ours, theirs = np.array(figures).transpose(1, 2, 0)
-    varieties = np.mean(distinct, axis=0)
-    return _described(rows, ours, theirs, varieties, settings)
+    shift, draft = _described(rows, ours, theirs, np.mean(distinct, axis=0))
+    return shift, [draft]
 
 
 def _described(
-    rows: Rows, ours: Float64, theirs: Float64, distinct: Float64, settings: BalanceSettings
-) -> Vocabularies:
+    rows: Rows, ours: Float64, theirs: Float64, distinct: Float64
+) -> tuple[VocabularyShift, Draft]:
     from scipy.stats import t
 
     value, mean = float(ours[1].mean()), float(theirs[1].mean())
-    deviation, freedom = float(theirs[1].std(ddof=1)), settings.draws - 1
-    reach = deviation * float(t.ppf((1 + settings.confidence) / 2, freedom))
+    deviation, freedom = float(theirs[1].std(ddof=1)), len(theirs[1]) - 1
+    reach = deviation * float(t.ppf((1 + CONFIDENCE) / 2, freedom))
     low, high = max(0.0, mean - reach), mean + reach
     shift = VocabularyShift(
         tokens=rows.tokens.ids.size,
@@ -84,9 +79,9 @@ def _described(
         f"Word frequencies are {value:.3g} bits away from the corpus, those of as many random "
         f"corpus rows {mean:.3g}: {times(*ratio)}."
     )
-    # Nearer to the corpus than chance is no fault: choosing for coverage does that.
-    bounds = Bounds(0.0, settings.factor)
-    return Vocabularies(shift, Draft("vocabulary", *ratio, p, bounds, sentence))
+    # Nearer to the corpus than chance is no fault: selecting for coverage does that.
+    bounds = Bounds(0.0, EVEN_RATIO.high)
+    return shift, Draft("vocabulary", *ratio, p, bounds, sentence)
 
 
 class _Rest:
@@ -100,7 +95,7 @@ class _Rest:
         self._totals, self._weighted = counts.sum(axis=0), self._weights @ counts
 
     def figures(self, drawn: Int64, tokens: Tokens, own: Int64) -> tuple[_Figures, _Figures]:
-        """Of words of the set, and of words of drawn corpus rows."""
+        """Figures of the set's words, and of the drawn corpus rows' words."""
         ids, n_words = self._tokens.ids[drawn], len(self._totals)
         theirs = np.bincount(ids, minlength=n_words)
         taken = np.bincount(ids, self._weights[self._labels[drawn]], minlength=n_words)
@@ -119,7 +114,9 @@ def _figures(counts: Int64, is_known: Int64, left: Float64) -> _Figures:
 
 
 def jensen_shannon(p: Float64, q: Float64) -> float:
-    """In bits, over the words that p has; those that only q has add half of what q lacks here.
+    """In bits, over the words that p has; words of q alone add half of the mass that q lacks here.
+
+    By hand: scipy's would need both over the vocabulary of the whole corpus, at each draw.
 
     >>> jensen_shannon(np.array([0.5, 0.5]), np.array([0.5, 0.5]))
     0.0
@@ -132,7 +129,7 @@ def jensen_shannon(p: Float64, q: Float64) -> float:
     return float(((p * np.log2(2 * p / both)).sum() + of_q.sum() + 1 - q.sum()) / 2)
 
 
-def over_and_under(rows: Rows, reference: Reference, settings: BalanceSettings) -> pd.DataFrame:
+def over_and_under(rows: Rows, reference: Reference) -> pd.DataFrame:
     """The words most over- and under-represented: log-odds with an informative Dirichlet prior.
 
         δ_w = log (y_w + α_w)/(n + α₀ − y_w − α_w) − log (z_w + α_w)/(m + α₀ − z_w − α_w)
@@ -140,14 +137,14 @@ def over_and_under(rows: Rows, reference: Reference, settings: BalanceSettings) 
 
     (Monroe, Colaresi & Quinn, "Fightin' Words", Political Analysis 16, 2008). y counts the set, z
     the corpus at the set's mix of classes; α is the frequencies of both together, worth
-    `prior_share` of the set's words. These are words of the corpus: for people, not for logs.
+    `PRIOR_SHARE` of the set's words. The words are the corpus's: they are never logged.
     """
     counts = reference.class_counts
     own = np.bincount(rows.tokens.ids, minlength=counts.shape[1]).astype(np.float64)
     weights = reference.row_weight(rows)
     theirs = weights @ counts * float(effective(weights, reference.rows.class_sizes))
     prior = own + theirs
-    prior *= settings.prior_share * own.sum() / max(prior.sum(), 1)
+    prior *= PRIOR_SHARE * own.sum() / max(prior.sum(), 1)
     logs, variance = np.zeros_like(own), np.zeros_like(own)
     for sign, part in ((1, own), (-1, theirs)):
         smoothed = part + prior
@@ -156,8 +153,8 @@ def over_and_under(rows: Rows, reference: Reference, settings: BalanceSettings) 
         variance[seen] += 1 / smoothed[seen]
     z = np.divide(logs, np.sqrt(variance), out=np.zeros_like(logs), where=variance > 0)
     order = np.argsort(z, kind="stable")
-    over = [word for word in order[::-1][: settings.listed_terms] if z[word] > 0]
-    under = [word for word in order[: settings.listed_terms] if z[word] < 0]
+    over = [word for word in order[::-1][:_LISTED_TERMS] if z[word] > 0]
+    under = [word for word in order[:_LISTED_TERMS] if z[word] < 0]
     names, chosen = list(reference.vocabulary), np.array([*over, *under], dtype=np.int64)
     return pd.DataFrame(
         {
@@ -174,7 +171,7 @@ def over_and_under(rows: Rows, reference: Reference, settings: BalanceSettings) 
 
 
 def _drawn(by_class: list[Int64], sizes: Int64, random: np.random.Generator) -> Int64:
-    """So many rows of each class, mixed, so that a part of them is of all classes."""
+    """As many rows of each class, shuffled, so that the first few are of all classes."""
     parts = [
         random.choice(rows, int(size), replace=False, shuffle=False)
         for rows, size in zip(by_class, sizes, strict=True)
@@ -183,7 +180,7 @@ def _drawn(by_class: list[Int64], sizes: Int64, random: np.random.Generator) -> 
 
 
 def _distinct(*words: tuple[Tokens, Int64]) -> list[list[float]]:
-    """distinct-1 and -2 of words at some places, at equally many words: both fall with those."""
+    """distinct-1 and -2 at equally many words: both fall with their number."""
     size = min(len(places) for _, places in words)
     found = []
     for tokens, every in words:

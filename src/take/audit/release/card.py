@@ -1,98 +1,105 @@
-"""The dataset card of a distilled set: README.md of its release, in the Hugging Face format.
+"""The dataset card: README.md of a release, in the Hugging Face format (`card.md.j2`).
 
-A YAML header, then Markdown. All of it comes from the reports of the run.
+Names and sentences are escaped, so that a class called `|a|` or `<b>` is shown as it is.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from importlib.resources import files
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from take.audit.release.card_sections import (
-    UNSEEN,
-    balance,
-    code,
-    fenced,
-    inline,
-    licence,
-    privacy,
-    quality,
-    reproduction,
-)
 from take.audit.release.exports import to_jsonl
-from take.evaluation.markdown import table
+from take.corpus.budget import Budget
+from take.evaluation.names import ordered_learners, ordered_methods
+from take.evaluation.text import METRICS, score
 from take.reuse.records import flatten
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.format import MISSING, count, percent
 
 if TYPE_CHECKING:
-    from take.audit.balance.report import BalanceReport
-    from take.audit.privacy.report import PrivacyReport
-    from take.audit.release.manifest import Reproduction
-    from take.corpus.ingest import CorpusReport
-    from take.generation.finetuning.report import FineTuningReport
-    from take.generation.quality.report import PoolQuality
-    from take.selection.describe.report import DistillationReport
-    from take.selection.report import SelectionReport
+    from collections.abc import Sequence
 
-# Said, not left to the names of files: other tables stand in the folder that are no rows.
+    import pandas as pd
+
+    from take.audit.release.evidence import Evidence
+
+# Named explicitly: the folder holds other Parquet files that are not rows of the dataset.
 DATA_FILES = "data/train-*.parquet"
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_LOAD = 'from datasets import load_dataset\n\nrows = load_dataset("<this folder>", split="train")'
 _EXAMPLE_CHARS = 600
+# Characters that are invisible or reorder the text around them.
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_MARKS = re.compile(r"([\\`*_\[\]<>#~&$!])")
 
 
-@dataclass(frozen=True, eq=False)
-class CardFacts:
-    """All that the card is made of."""
+def dataset_card(evidence: Evidence) -> str:
+    """The card, rendered from the reports of the run."""
+    from jinja2 import Environment, StrictUndefined
 
-    corpus_report: CorpusReport
-    distilled: pd.DataFrame
-    class_names: Sequence[str]
-    selection_report: SelectionReport
-    distillation_report: DistillationReport
-    pool_quality: PoolQuality
-    fine_tuning_report: FineTuningReport
-    privacy: PrivacyReport
-    balance: BalanceReport
-    evaluation_summary: pd.DataFrame | None
-    """`take.evaluation.summary.summary_table` of these rows; None where they were not evaluated."""
-    reproduction: Reproduction
+    environment = Environment(  # noqa: S701 — Markdown, escaped by `inline` and `code`
+        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters.update(inline=inline, code=code, count=count, percent=percent)
+    environment.globals.update(fenced=fenced, cells=cells)
+    template = files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
+    return environment.from_string(template).render(_values(evidence))
 
 
-def dataset_card(facts: CardFacts) -> str:
-    """The card."""
-    name = inline(facts.corpus_report.corpus)
-    sections = {
-        f"# {name}, distilled to {len(facts.distilled):,} rows": _summary,
-        "## What it is for": _uses,
-        "## Structure": _structure,
-        "## How it was made": _making,
-        "## Composition": _composition,
-        "## Quality": quality,
-        "## Privacy": privacy,
-        "## Balance": balance,
-        "## Licence and provenance": licence,
-        "## Limits": _limits,
-        "## How to reproduce": reproduction,
-        "## Citation": _citation,
+def _values(evidence: Evidence) -> dict[str, Any]:
+    report, fit, found = evidence.corpus_report, evidence.distillation_report, evidence.balance
+    made = evidence.reproduction.shareable()
+    texts = TEXT_COLUMNS[task_of(evidence.distilled)]
+    parameters = flatten(made.parameters)
+    seeds = {".".join(name.split(".")[-2:]): value for name, value in parameters.items()}
+    sizes = evidence.distilled["label"].value_counts()
+    # A random choice is measured within the scope of the selection: compare like with like.
+    own_class = fit.coverage.own_class if fit.run.scope == "class" else None
+    sets = {"distilled": "These rows", "pool": "The pool they were chosen from"}
+    verdicts = [
+        (name, [finding.verdict for finding in found.findings if finding.where == where])
+        for where, name in sets.items()
+    ]
+    is_local = PureWindowsPath(report.origin).is_absolute() or report.origin.startswith(("/", "~"))
+    return {
+        "header": _header(evidence),
+        "report": report,
+        "distilled": evidence.distilled,
+        "texts": texts,
+        "example": _example(evidence.distilled, texts),
+        "scorer": next((v for name, v in parameters.items() if name.endswith(".scorer")), None),
+        "seeds": [(name, value) for name, value in seeds.items() if name.endswith(".seed")],
+        "tuning": evidence.fine_tuning_report,
+        "pool": evidence.pool_quality,
+        "chosen": evidence.selection_report,
+        "classes": [
+            (name, int(sizes.get(label, 0)), report.train.rows_by_class.get(name, 0))
+            for label, name in enumerate(report.labels)
+        ],
+        "fit": fit,
+        "own_class": own_class,
+        "covered": own_class or fit.coverage.any_class,
+        "accuracy": _accuracy(evidence),
+        "privacy": evidence.privacy,
+        "changed_limits": evidence.privacy.limits_in_words(),
+        "balance_sets": [(name, its) for name, its in verdicts if its],
+        "shifted": [finding for finding in found.findings if finding.verdict == "shifted"],
+        "origin": PureWindowsPath(report.origin).name if is_local else report.origin,
+        "made": made,
     }
-    body = ["\n\n".join([title, *section(facts)]) for title, section in sections.items()]
-    return f"---\n{_header(facts)}---\n\n" + "\n\n".join(body) + "\n"
 
 
-def _header(facts: CardFacts) -> str:
+def _header(evidence: Evidence) -> str:
     import pyarrow as pa
     import yaml
 
-    report, rows = facts.corpus_report, len(facts.distilled)
-    names = {str(label): name for label, name in enumerate(facts.class_names)}
+    report, distilled = evidence.corpus_report, evidence.distilled
+    rows, columns = len(distilled), distilled.columns
+    names = {str(label): name for label, name in enumerate(report.labels)}
     kinds: dict[str, Any] = {"label": {"class_label": {"names": names}}, "weight": "float64"}
-    columns = facts.distilled.columns
-    size = pa.table({name: facts.distilled[name].tolist() for name in columns}).nbytes
+    size = pa.table({name: distilled[name].tolist() for name in columns}).nbytes
     header: dict[str, Any] = {
         "language": list(report.about.language),
         "license": report.about.licence,
@@ -117,122 +124,84 @@ def _header(facts: CardFacts) -> str:
     return str(yaml.safe_dump(header, sort_keys=False, allow_unicode=True))
 
 
-def _summary(facts: CardFacts) -> Iterator[str]:
-    report, rows = facts.corpus_report, len(facts.distilled)
-    what = "pairs of texts" if report.task == "pair" else "texts"
-    yield (
-        f"{rows:,} synthetic, labelled {what} that stand for the {report.train.rows_kept:,} "
-        f"training rows of **{inline(report.corpus)}** "
-        f"({100 * rows / max(1, report.train.rows_kept):.2f} %). A language model fine-tuned on "
-        "that corpus wrote them; TAKE chose them so that a model taught with them alone gets as "
-        "much right as it can."
-    )
-    yield (
-        f"- Privacy checks: **{facts.privacy.verdict}**, {inline(facts.privacy.word)} "
-        "([what that means](#privacy))\n"
-        f"- Licence of the source corpus: **{inline(report.about.licence)}** "
-        "([what to check](#licence-and-provenance))"
-    )
-
-
-def _uses(_: CardFacts) -> Iterator[str]:
-    yield (
-        "For teaching classifiers quickly and cheaply, for comparing them, for tests and "
-        "prototypes, and for reading what a corpus teaches."
-    )
-    yield (
-        "Not for measuring: no row is a test of anything. Not for counting: classes, lengths and "
-        "words do not have the shares they have in the corpus. Not for facts: the texts are made "
-        "up. Not as anonymised data: they are screened, no more ([Privacy](#privacy))."
-    )
-
-
-def _structure(facts: CardFacts) -> Iterator[str]:
-    texts = TEXT_COLUMNS[task_of(facts.distilled)]
-    meanings = {
-        "id": ("string", "by content: the same texts and label have the same id"),
-        **dict.fromkeys(texts, ("string", "generated text")),
-        "label": ("class label", "the class's number"),
-        "label_name": ("string", "the class's name"),
-        "weight": ("float64", "what the row counts in training"),
-    }
-    rows = [[code(name), *meaning] for name, meaning in meanings.items()]
-    yield table(["column", "type", "meaning"], rows, left=3)
-    yield "One split, `train`. A row of middling length:"
-    yield fenced(_example(facts.distilled, texts), "json")
-    yield fenced(_LOAD, "python")
-    yield (
-        "`distilled.jsonl` holds the same rows, and so does `distilled.csv`, for spreadsheets: "
-        "where they would read a formula, an apostrophe stands before it. `report.html` shows the "
-        "rows and all that was measured, `audit.json` has every figure of the checks, "
-        "`lineage_totals.parquet` says how much of the corpus each row stands for."
-    )
-
-
 def _example(distilled: pd.DataFrame, texts: Sequence[str]) -> str:
-    rows = zip(*(distilled[column].tolist() for column in texts), strict=True)
-    lengths = [sum(map(len, row)) for row in rows]
-    place = sorted(range(len(lengths)), key=lengths.__getitem__)[(len(lengths) - 1) // 2]
+    """A row of median length as JSON, long texts cut."""
+    lengths = distilled[list(texts)].map(len).sum(axis=1).to_numpy()
+    place = lengths.argsort(kind="stable")[(len(lengths) - 1) // 2]
     row = json.loads(to_jsonl(distilled.iloc[[place]]))
     for column in texts:
         if len(row[column]) > _EXAMPLE_CHARS:
             row[column] = row[column][:_EXAMPLE_CHARS] + "…"
-    shown = [f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in row.items()]
-    escaped = [UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in shown]
-    return "{\n" + ",\n".join(escaped) + "\n}"
+    written = json.dumps(row, ensure_ascii=False, indent=2).split("\n")
+    return "\n".join(_UNSEEN.sub(lambda at: f"\\u{ord(at[0]):04x}", line) for line in written)
 
 
-def _making(facts: CardFacts) -> Iterator[str]:
-    tuning, pool, chosen = facts.fine_tuning_report, facts.pool_quality, facts.selection_report
-    parameters = flatten(facts.reproduction.shareable().parameters)
-    scorer = [code(value) for name, value in parameters.items() if name.endswith(".scorer")]
-    seeds = {".".join(name.split(".")[-2:]): value for name, value in parameters.items()}
-    listed = [f"{code(name)} {value}" for name, value in seeds.items() if name.endswith(".seed")]
-    yield (
-        f"1. Each of the {facts.corpus_report.train.rows_kept:,} training rows was given a weight"
-        f"{f' (scorer {scorer[0]})' if scorer else ''}.\n"
-        f"2. The language model {inline(tuning.language_model)} was fine-tuned "
-        f"({inline(tuning.method)}) on {tuning.rows.train_rows:,} of them, for {tuning.tokens:,} "
-        "tokens.\n"
-        f"3. It wrote {pool.generated:,} rows, of which {pool.rows:,} passed screening: "
-        "well-formed, no duplicate, no copy of a training row, no label that a probe contradicts.\n"
-        f"4. Of {chosen.pool_rows:,} candidates the selector {code(chosen.selector)} chose "
-        f"{chosen.rows:,} (budget {code(chosen.budget)}, scope {code(chosen.scope)}, seed "
-        f"{chosen.seed})."
-    )
-    if listed:
-        yield f"Seeds: {', '.join(listed)}."
+def _accuracy(evidence: Evidence) -> dict[str, Any] | None:
+    """Scores of this corpus at this budget, methods × learners; None if there are none."""
+    summary, report = evidence.accuracy_summary, evidence.corpus_report
+    if summary is None:
+        return None
+    budgets = summary["budget"].map(lambda written: str(Budget.parse(written)))
+    is_ours = (summary["corpus"] == report.corpus) & (budgets == report.budget)
+    summary = summary[is_ours & (summary["n_cells"] > 0)]
+    if summary.empty:
+        return None
+    scores = {(row["method"], row["learner"]): score(row) for row in summary.to_dict("records")}
+    learners, metric = ordered_learners(summary["learner"]), str(summary["metric"].iloc[0])
+    return {
+        "metric": METRICS.get(metric, metric),
+        "learners": [code(name) for name in learners],
+        "rows": [
+            [code(method), *(scores.get((method, name), MISSING) for name in learners)]
+            for method in ordered_methods(summary["method"])
+        ],
+    }
 
 
-def _composition(facts: CardFacts) -> Iterator[str]:
-    sizes = facts.distilled["label"].value_counts()
-    corpus = facts.corpus_report.train.rows_by_class
-    rows = [
-        [inline(name), f"{int(sizes.get(label, 0)):,}", f"{corpus.get(name, 0):,}"]
-        for label, name in enumerate(facts.class_names)
-    ]
-    yield table(["class", "rows", "training rows of the corpus"], rows)
+def inline(text: object) -> str:
+    r"""A name or sentence within a line of Markdown, shown as it is; `cells` escapes "|".
+
+    >>> print(inline("a_b <b>*x*</b>"))
+    a\_b \<b\>\*x\*\</b\>
+    """
+    return _MARKS.sub(r"\\\1", _visible(text))
 
 
-def _limits(facts: CardFacts) -> Iterator[str]:
-    yield "\n".join(
-        [
-            "- A small language model wrote the texts: some are odd, and some labels do not hold "
-            "([Quality](#quality)).",
-            f"- {len(facts.distilled):,} rows leave out most of what is rare in the corpus.",
-            "- What is wrong or unfair in the corpus, the rows may teach, too; [Balance](#balance) "
-            "compares them with the corpus, not with the world.",
-            "- A row stands for the training rows it is nearest to; it need not say the same.",
-            "- Figures are of this run; other seeds, learners and evaluation rows give others.",
-        ]
-    )
+def code(text: object) -> str:
+    """A name as code, whatever backticks it holds.
+
+    >>> code("exam"), code("a`b")
+    ('`exam`', '`` a`b ``')
+    """
+    name = _visible(text)
+    return f"{_fence(name, 1)} {name} {_fence(name, 1)}" if "`" in name else f"`{name}`"
 
 
-def _citation(facts: CardFacts) -> Iterator[str]:
-    about = facts.corpus_report.about
-    yield f"Of the source corpus, {inline(facts.corpus_report.corpus)}:"
-    yield fenced(about.citation) if about.citation else "not stated."
-    yield (
-        "Of the method: *TAKE: Trajectory-Aware Knowledge Estimation for Text Dataset "
-        "Distillation*."
-    )
+def fenced(text: str, language: str = "") -> str:
+    """A block of text as it is.
+
+    >>> print(fenced("a ``` b"))
+    ````
+    a ``` b
+    ````
+    """
+    fence = _fence(text, 3)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def cells(*values: str) -> str:
+    r"""A line of a table.
+
+    >>> print(cells("a|b", "2"))
+    | a\|b | 2 |
+    """
+    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
+
+
+def _visible(text: object) -> str:
+    return _UNSEEN.sub("\ufffd", " ".join(str(text).split()))
+
+
+def _fence(text: str, least: int) -> str:
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(least, longest + 1)

@@ -1,58 +1,90 @@
-"""All that the page is made of: reports and tables of one run, gathered in one place."""
+"""What card and report are made of: reports and tables of one run, gathered in one place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
+
+from take.audit.release.manifest import Reproduction
 
 if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport
     from take.audit.privacy.report import PrivacyReport
-    from take.audit.release.manifest import Reproduction
     from take.corpus.ingest import CorpusReport
     from take.generation.finetuning.report import FineTuningReport
     from take.generation.quality.report import PoolQuality
     from take.generation.screening.ledger import LedgerReport
+    from take.reuse.provenance import Provenance
     from take.scoring.report import ScoringReport
     from take.selection.describe.report import DistillationReport
     from take.selection.report import SelectionReport
 
 
-@dataclass(frozen=True, eq=False)
-class PageEvidence:
-    """One run. Where something may be None, the page says that it is missing and goes on."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """What the card is made of."""
 
-    corpus_report: CorpusReport
     distilled: pd.DataFrame
     """id, text (or text_a and text_b), label, label_name, weight."""
+    corpus_report: CorpusReport
+    fine_tuning_report: FineTuningReport
+    pool_quality: PoolQuality
+    selection_report: SelectionReport
+    distillation_report: DistillationReport
+    privacy: PrivacyReport
+    balance: BalanceReport
+    reproduction: Reproduction
+    accuracy_summary: pd.DataFrame | None = None
+    """`take.evaluation.summary.summary_table` of these rows; None where not evaluated."""
+
+    @classmethod
+    def of(
+        cls,
+        provenance: Provenance,
+        corpus_report: CorpusReport,
+        selection_report: SelectionReport,
+        accuracy_summary: pd.DataFrame | None,
+        **reports: Any,
+    ) -> Self:
+        """Evidence with the budget of the selection, which may differ from the corpus report's."""
+        budget = selection_report.budget
+        return cls(
+            corpus_report=corpus_report.model_copy(update={"budget": budget}),
+            selection_report=selection_report,
+            reproduction=Reproduction.of(provenance, corpus_report.corpus, budget),
+            accuracy_summary=_none_if_empty(accuracy_summary),
+            **reports,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReportEvidence(Evidence):
+    """What the report is made of. Where something is None, the report says that it is missing."""
+
     lineage_totals: pd.DataFrame
     """id, assigned_mass, rows, mean_distance, … (`take.selection.describe.lineage`)."""
-    distillation_report: DistillationReport
-    selection_report: SelectionReport
     scoring_report: ScoringReport
-    budget_curve: pd.DataFrame
-    pool_quality: PoolQuality
-    fine_tuning_report: FineTuningReport
     ledger_report: LedgerReport
-    privacy: PrivacyReport
+    budget_curve: pd.DataFrame
     privacy_findings: pd.DataFrame
     """where, row, kind, reference, reference_row, value, span."""
-    balance: BalanceReport
-    reproduce: Reproduction
     lineage: pd.DataFrame | None = None
-    """The training rows behind each distilled row, with their texts; never shown for release."""
+    """The training rows behind each distilled row, with their texts; never released."""
     corpus: pd.DataFrame | None = None
-    """Source texts by id, to show what a finding refers to; never shown for release."""
+    """Source texts by id, to show what a finding refers to; never released."""
     transport_map: Any = None
     """A Plotly figure (`take.selection.describe.figures.transport_figure`), or its dict."""
     least_covered: pd.DataFrame | None = None
     membership_scores: pd.DataFrame | None = None
     """group, member, score."""
-    term_table: pd.DataFrame | None = None
-    """Words over- and under-represented; words of the corpus, so never shown for release."""
-    evaluation_summary: pd.DataFrame | None = None
-    slices: pd.DataFrame | None = None
+    balance_terms: pd.DataFrame | None = None
+    """Words over- and under-represented; words of the corpus, so never released."""
+    slice_accuracy: pd.DataFrame | None = None
     costs: pd.DataFrame | None = None
     """stage, node, seconds, peak_megabytes, bytes."""
+
+
+def _none_if_empty(table: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if table is None or table.empty else table

@@ -16,9 +16,11 @@ from pydantic import Field, ValidationError
 from take import __version__
 from take.frozen import Frozen
 from take.reuse.digests import file_digest, plain, value_digest
+from take.version import code_version
 
 if TYPE_CHECKING:
     from take.audit.privacy.report import PrivacyReport
+    from take.reuse.provenance import Provenance
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
@@ -39,6 +41,19 @@ class Reproduction(NamedTuple):
     inputs: dict[str, str]
     """Content digest by name: of the raw corpus, of models."""
     made_at: str
+
+    @classmethod
+    def of(cls, provenance: Provenance, corpus: str, budget: str) -> Reproduction:
+        """The command, and all parameters that were in force."""
+        is_grown = any("previous_distilled" in step.inputs for step in provenance.steps)
+        pipeline = "redistil" if is_grown else "distill"
+        return cls(
+            command=f"kedro run --pipeline={pipeline} --params=corpus={corpus},budget={budget}",
+            code_version=code_version(),
+            parameters={step.node: step.parameters for step in provenance.steps},
+            inputs=provenance.origins,
+            made_at=provenance.written_at,
+        )
 
     def shareable(self) -> Reproduction:
         """Without the folders of the machine it was made on, which are nobody's business.

@@ -22,7 +22,7 @@ from take.audit.release import (
 )
 from take.audit.release import sections_rows as rows
 from take.audit.release.charts_rows import bar, bars
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.text import format as written
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
 }
 
 
-def render_page(evidence: PageEvidence, *, release: bool) -> str:
+def render_page(evidence: ReportEvidence, *, release: bool) -> str:
     """The page. With `release`, texts, words and ids of the corpus are left out."""
     template = _environment().get_template("page.html.j2")
     return template.render(

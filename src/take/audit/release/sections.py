@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.evaluation.names import DISTILLED, FULL
 from take.text.format import as_words, count, number, percent, plural, share
 
@@ -49,7 +49,7 @@ class Tile(NamedTuple):
     note: str = ""
 
 
-def verdict(evidence: PageEvidence) -> dict[str, Any]:
+def verdict(evidence: ReportEvidence) -> dict[str, Any]:
     """The verdict in words, its reasons, and what it does not say."""
     report = evidence.privacy
     state = "overridden" if report.verdict == "block" and not report.blocked else report.verdict
@@ -85,7 +85,7 @@ def verdict(evidence: PageEvidence) -> dict[str, Any]:
     }
 
 
-def key_figures(evidence: PageEvidence) -> list[Tile]:
+def key_figures(evidence: ReportEvidence) -> list[Tile]:
     """The figures to look at first."""
     report, corpus = evidence.distillation_report, evidence.corpus_report
     n_rows, n_corpus = len(evidence.distilled), corpus.train.rows_kept
@@ -120,9 +120,9 @@ def key_figures(evidence: PageEvidence) -> list[Tile]:
     return tiles
 
 
-def accuracy_tile(evidence: PageEvidence) -> Tile:
+def accuracy_tile(evidence: ReportEvidence) -> Tile:
     """Share of the accuracy with full data, of the learner that keeps most of it."""
-    summary = evidence.evaluation_summary
+    summary = evidence.accuracy_summary
     if summary is None or summary.empty:
         return Tile("–", "accuracy", "not evaluated in this run")
     mine = summary[(summary["method"] == DISTILLED) & summary["mean"].notna()]
@@ -143,7 +143,7 @@ def accuracy_tile(evidence: PageEvidence) -> Tile:
     return Tile(percent(best["mean"]), as_words(str(best["metric"])), str(best["learner"]))
 
 
-def _epsilon(evidence: PageEvidence) -> str:
+def _epsilon(evidence: ReportEvidence) -> str:
     spent, changed = evidence.privacy.spent, evidence.privacy.limits_in_words()
     if spent is None:
         return (
@@ -161,12 +161,10 @@ def _epsilon(evidence: PageEvidence) -> str:
     return said
 
 
-def _balance(evidence: PageEvidence) -> str:
-    every, shifted, untold = (
-        len(evidence.balance.of("distilled", verdict)) for verdict in (None, "shifted", "untold")
-    )
-    if not every:
+def _balance(evidence: ReportEvidence) -> str:
+    found = [finding.verdict for finding in evidence.balance.of("distilled")]
+    if not found:
         return ""
-    told = "None" if not shifted else count(shifted)
-    rest = f"; {count(untold)} cannot be told with so few rows" if untold else ""
-    return f"{told} of {count(every)} figures of balance shifted against the corpus{rest}."
+    shifted, inconclusive = found.count("shifted"), found.count("inconclusive")
+    rest = f"; {count(inconclusive)} are inconclusive with so few rows" if inconclusive else ""
+    return f"{shifted or 'None'} of {len(found)} balance figures shifted from the corpus{rest}."

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from take.audit.release.charts_rows import Row, bars, intervals
 from take.audit.release.charts_svg import Scale, Tick
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.audit.release.sections import Figure
 from take.text.format import number, percent, plural
 
 if TYPE_CHECKING:
     from take.audit.balance.report import Finding, SetBalance, Where
 
-STATES = {"even": "even", "shifted": "shifted", "untold": "too few rows to tell"}
-_ORDER = ("shifted", "even", "untold")
+STATES = {"even": "even", "shifted": "shifted", "inconclusive": "too few rows to tell"}
+_ORDER = ("shifted", "even", "inconclusive")
 _SIDES = {"distilled": "Distilled rows", "pool": "Pool rows"}
 _TIMES = [Tick(0.25, "¼ ×"), Tick(0.5, "½ ×"), Tick(1, "1 ×"), Tick(2, "2 ×"), Tick(4, "4 ×")]
 _AXIS = Scale(0.2, 5, log=True)
@@ -22,7 +22,7 @@ _EVEN = (0.8, 1.25)
 _MOST_TERMS = 15
 
 
-def balance(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
+def balance(evidence: ReportEvidence, *, release: bool) -> dict[str, Any]:
     """All panels about balance."""
     report = evidence.balance
     return {
@@ -36,14 +36,14 @@ def balance(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
     }
 
 
-def _set(evidence: PageEvidence, where: Where) -> dict[str, Any]:
+def _set(evidence: ReportEvidence, where: Where) -> dict[str, Any]:
     every = evidence.balance.of(where)
     ordered = sorted(every, key=lambda finding: _ORDER.index(finding.verdict))
     return {
         "name": _SIDES[where],
         "total": len(every),
         "shifted": [finding for finding in every if finding.verdict == "shifted"],
-        "untold": sum(finding.verdict == "untold" for finding in every),
+        "inconclusive": sum(finding.verdict == "inconclusive" for finding in every),
         "even": sum(finding.verdict == "even" for finding in every),
         "findings": [_finding(finding) for finding in ordered],
     }
@@ -74,7 +74,7 @@ def _classes(found: SetBalance) -> list[dict[str, Any]]:
     ]
 
 
-def _mentions(evidence: PageEvidence, where: Where) -> Figure | None:
+def _mentions(evidence: ReportEvidence, where: Where) -> Figure | None:
     """How often identity groups are mentioned; groups of which nothing can be told are named."""
     found: SetBalance = getattr(evidence.balance, where)
     shifted = {finding.name for finding in evidence.balance.of(where, "shifted")}
@@ -116,7 +116,7 @@ def _mentions(evidence: PageEvidence, where: Where) -> Figure | None:
     )
 
 
-def _lengths(evidence: PageEvidence) -> list[dict[str, Any]]:
+def _lengths(evidence: ReportEvidence) -> list[dict[str, Any]]:
     shown = []
     for name, one in evidence.balance.distilled.lengths.items():
         top = max(one.quantiles.p95, one.corpus_quantiles.p95, 1)
@@ -152,7 +152,7 @@ def _lengths(evidence: PageEvidence) -> list[dict[str, Any]]:
     return shown
 
 
-def _vocabulary(evidence: PageEvidence) -> list[dict[str, Any]]:
+def _vocabulary(evidence: ReportEvidence) -> list[dict[str, Any]]:
     found = evidence.balance.distilled.vocabulary
     if found is None:
         return []
@@ -181,8 +181,8 @@ def _vocabulary(evidence: PageEvidence) -> list[dict[str, Any]]:
     ]
 
 
-def _terms(evidence: PageEvidence) -> list[dict[str, Any]]:
-    table = evidence.term_table
+def _terms(evidence: ReportEvidence) -> list[dict[str, Any]]:
+    table = evidence.balance_terms
     if table is None or table.empty:
         return []
     if "where" in table:

@@ -10,14 +10,14 @@ import pandas as pd
 
 from take.audit.release.charts import Mark, Series, curve, histogram
 from take.audit.release.charts_map import coverage_map, places
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.audit.release.sections import Figure, Tile
 from take.audit.release.sections_rows import Passage, spots
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import count, number, share
 
 
-def coverage(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
+def coverage(evidence: ReportEvidence, *, release: bool) -> dict[str, Any]:
     """Where the distilled rows stand in the corpus, and what they cover worst."""
     report = evidence.distillation_report
     own = report.coverage.own_class or report.coverage.any_class
@@ -37,7 +37,7 @@ def coverage(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
     }
 
 
-def budget(evidence: PageEvidence) -> dict[str, Any]:
+def budget(evidence: ReportEvidence) -> dict[str, Any]:
     """What other budgets would give."""
     table, report = evidence.budget_curve, evidence.distillation_report
     if table.empty:
@@ -91,7 +91,7 @@ def budget(evidence: PageEvidence) -> dict[str, Any]:
     return {"figures": [cost, distances]}
 
 
-def weights(evidence: PageEvidence) -> dict[str, Any]:
+def weights(evidence: ReportEvidence) -> dict[str, Any]:
     """Whether a few training rows speak for all."""
     report = evidence.scoring_report
     health = report.weights
@@ -148,7 +148,7 @@ def weights(evidence: PageEvidence) -> dict[str, Any]:
     }
 
 
-def _pool(evidence: PageEvidence) -> list[tuple[str, str, str]]:
+def _pool(evidence: ReportEvidence) -> list[tuple[str, str, str]]:
     """What the rows were chosen from, beside equally many real rows: name, pool, real."""
     found = evidence.pool_quality
     cover, wording = found.coverage.any_class, found.diversity
@@ -170,7 +170,7 @@ def _pool(evidence: PageEvidence) -> list[tuple[str, str, str]]:
     return lines
 
 
-def _map(evidence: PageEvidence, *, release: bool) -> Figure | None:
+def _map(evidence: ReportEvidence, *, release: bool) -> Figure | None:
     found = places(evidence.transport_map)
     if found is None:
         return None
@@ -206,7 +206,7 @@ def _axes(layout: dict[str, Any]) -> list[str]:
     return [str(found.get(f"{axis}axis", {}).get("title", "")) for axis in "xy"]
 
 
-def _regions(evidence: PageEvidence, *, release: bool) -> list[dict[str, Any]]:
+def _regions(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     table: pd.DataFrame | None = None if release else evidence.least_covered
     shown = []
     for name, region in evidence.distillation_report.regions.items():

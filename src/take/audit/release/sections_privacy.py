@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from take.audit.release.charts import Series, histogram
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.audit.release.sections import CHECK_NAMES, Figure
 from take.audit.release.sections_rows import Passage, anchors, passages
 from take.rows.labelled import TEXT_COLUMNS, task_of
@@ -25,7 +25,7 @@ _BINS = 24
 _GROUPS = {"canaries": "Planted secrets", "rows": "Rows trained on"}
 
 
-def privacy(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
+def privacy(evidence: ReportEvidence, *, release: bool) -> dict[str, Any]:
     """All panels about privacy."""
     report = evidence.privacy
     return {
@@ -49,7 +49,7 @@ def privacy(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
     }
 
 
-def _copies(evidence: PageEvidence) -> list[dict[str, Any]]:
+def _copies(evidence: ReportEvidence) -> list[dict[str, Any]]:
     report = evidence.privacy
     lines: list[tuple[str, str, CopySummary]] = []
     for table, found in report.copies.items():
@@ -60,7 +60,7 @@ def _copies(evidence: PageEvidence) -> list[dict[str, Any]]:
     return [{"of": of, "reference": to, **found.model_dump()} for of, to, found in lines]
 
 
-def _findings(evidence: PageEvidence, *, release: bool) -> list[dict[str, Any]]:
+def _findings(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     """By table: the rows a person would look at, the heaviest kinds first."""
     found = evidence.privacy_findings
     if found.empty:
@@ -108,7 +108,7 @@ def _source(row_id: str, texts: pd.DataFrame | None, columns: tuple[str, ...]) -
     return passages(texts.loc[[row_id]].iloc[0], columns)
 
 
-def _distances(evidence: PageEvidence) -> list[Figure]:
+def _distances(evidence: ReportEvidence) -> list[Figure]:
     figures = []
     for table, found in evidence.privacy.distances.items():
         closer, bars = found.closer_to_members, found.histogram
@@ -140,7 +140,7 @@ def _distances(evidence: PageEvidence) -> list[Figure]:
     return figures
 
 
-def _closest(evidence: PageEvidence) -> list[dict[str, Any]]:
+def _closest(evidence: ReportEvidence) -> list[dict[str, Any]]:
     """Distances and ratios of distances as figures, with those of real rows below each."""
     lines: list[dict[str, Any]] = []
     for table, found in evidence.privacy.distances.items():
@@ -154,7 +154,7 @@ def _closest(evidence: PageEvidence) -> list[dict[str, Any]]:
     return [line for i, line in enumerate(lines) if line not in lines[i + 1 :]]
 
 
-def _membership(evidence: PageEvidence) -> list[Figure]:
+def _membership(evidence: ReportEvidence) -> list[Figure]:
     report, scores = evidence.privacy.membership, evidence.membership_scores
     figures = []
     for group, name in _GROUPS.items():
@@ -199,7 +199,7 @@ def _scores(scores: pd.DataFrame | None, group: str) -> Any:
     return histogram(edges.tolist(), sides, "fall of the loss, in nats per token")
 
 
-def _secrets(evidence: PageEvidence) -> str:
+def _secrets(evidence: ReportEvidence) -> str:
     found = evidence.privacy.membership
     if found.canaries is None:
         return "No secrets were planted among the training rows, so that none could be found again."
@@ -211,7 +211,7 @@ def _secrets(evidence: PageEvidence) -> str:
     )
 
 
-def _pii(evidence: PageEvidence) -> list[dict[str, Any]]:
+def _pii(evidence: ReportEvidence) -> list[dict[str, Any]]:
     return [
         {
             "name": TABLES[table],
@@ -225,7 +225,7 @@ def _pii(evidence: PageEvidence) -> list[dict[str, Any]]:
     ]
 
 
-def _screened_out(evidence: PageEvidence) -> dict[str, Any]:
+def _screened_out(evidence: ReportEvidence) -> dict[str, Any]:
     totals = evidence.ledger_report.totals
     dropped = [(as_words(str(reason)), n) for reason, n in totals.dropped.items() if n]
     dropped.sort(key=lambda item: -item[1])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from take.audit.release.charts_map import COLOURS, Spot
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import count, opening, share, visible
 
@@ -46,7 +46,7 @@ def anchors(distilled: pd.DataFrame) -> dict[str, int]:
     return {str(row_id): place + 1 for place, row_id in enumerate(distilled["id"])}
 
 
-def groups(evidence: PageEvidence, *, release: bool) -> list[dict[str, Any]]:
+def groups(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     """Rows by label, in the order of the labels; a class without a row is shown as such."""
     distilled = evidence.distilled.reset_index(drop=True)
     columns = TEXT_COLUMNS[task_of(distilled)]
@@ -87,7 +87,7 @@ def groups(evidence: PageEvidence, *, release: bool) -> list[dict[str, Any]]:
     return shown
 
 
-def spots(evidence: PageEvidence) -> list[list[Spot]]:
+def spots(evidence: ReportEvidence) -> list[list[Spot]]:
     """The same rows for the map, by class."""
     columns = TEXT_COLUMNS[task_of(evidence.distilled)]
     masses = evidence.lineage_totals.set_index("id")

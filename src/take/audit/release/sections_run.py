@@ -9,7 +9,7 @@ import pandas as pd
 
 from take.audit.release.charts_rows import Row, bars, intervals
 from take.audit.release.charts_svg import Scale, Tick, round_ticks
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.evidence import ReportEvidence
 from take.audit.release.sections import Figure
 from take.evaluation.names import DISTILLED, FULL, RANDOM, meaning
 from take.text.format import as_words, count, duration, percent, plural, points, share, size
@@ -17,9 +17,9 @@ from take.text.format import as_words, count, duration, percent, plural, points,
 _ROLES = {DISTILLED: "ours", FULL: "other"}
 
 
-def accuracy(evidence: PageEvidence) -> dict[str, Any]:
+def accuracy(evidence: ReportEvidence) -> dict[str, Any]:
     """What learners make of the rows, where that was measured."""
-    summary = evidence.evaluation_summary
+    summary = evidence.accuracy_summary
     if summary is None or summary.empty or summary["mean"].isna().all():
         return {"figures": [], "methods": [], "slices": []}
     shown = summary[summary["mean"].notna()]
@@ -43,10 +43,10 @@ def accuracy(evidence: PageEvidence) -> dict[str, Any]:
             )
         )
     methods = [(str(name), meaning(str(name))) for name in shown["method"].unique()]
-    return {"figures": figures, "methods": methods, "slices": _slices(evidence.slices)}
+    return {"figures": figures, "methods": methods, "slices": _slices(evidence.slice_accuracy)}
 
 
-def cost(evidence: PageEvidence) -> dict[str, Any]:
+def cost(evidence: ReportEvidence) -> dict[str, Any]:
     """Time, memory and disk, by stage and by node."""
     table = evidence.costs
     if table is None or table.empty:
@@ -74,7 +74,7 @@ def cost(evidence: PageEvidence) -> dict[str, Any]:
     return {"stages": figure, "nodes": table.to_dict("records")}
 
 
-def facts(evidence: PageEvidence) -> list[tuple[str, str]]:
+def facts(evidence: ReportEvidence) -> list[tuple[str, str]]:
     """What the rows were made from, and with what."""
     corpus, tuning = evidence.corpus_report, evidence.fine_tuning_report
     selection = evidence.selection_report
@@ -112,9 +112,9 @@ def facts(evidence: PageEvidence) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value]
 
 
-def reproduction(evidence: PageEvidence, *, release: bool) -> dict[str, Any]:
+def reproduction(evidence: ReportEvidence, *, release: bool) -> dict[str, Any]:
     """Command, code, inputs, and parameters by dotted name; for release without folders."""
-    made = evidence.reproduce.shareable() if release else evidence.reproduce
+    made = evidence.reproduction.shareable() if release else evidence.reproduction
     return {**made._asdict(), "parameters": dict(_flat(made.parameters))}
 
 
@@ -126,7 +126,7 @@ def _flat(nested: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
             yield f"{prefix}{name}", str(value)
 
 
-def limits(evidence: PageEvidence, *, release: bool) -> list[str]:
+def limits(evidence: ReportEvidence, *, release: bool) -> list[str]:
     """What a reader should not conclude."""
     told = [
         "Screened means checked, not free of risk. The checks find copies, personal data and "
@@ -137,7 +137,7 @@ def limits(evidence: PageEvidence, *, release: bool) -> list[str]:
         "these figures cannot tell apart.",
         "Figures of transport and coverage are indicators. None of them promises an accuracy.",
     ]
-    if evidence.evaluation_summary is None:
+    if evidence.accuracy_summary is None:
         told.append(
             "No learner was taught with these rows in this run, so that nothing is said "
             "about accuracy."
@@ -152,7 +152,7 @@ def limits(evidence: PageEvidence, *, release: bool) -> list[str]:
             "The language model was trained on every row of some class, so that distances to rows "
             "it never read could not be measured."
         )
-    untold = len(evidence.balance.of("distilled", "untold"))
+    untold = len(evidence.balance.of("distilled", "inconclusive"))
     if untold:
         told.append(
             f"{plural(untold, 'figure')} of balance cannot be told from chance with "

@@ -9,8 +9,8 @@ import pandas as pd
 
 from take.audit.balance.measure import Balance
 from take.audit.balance.measure import measure_balance as measure
-from take.audit.balance.settings import BalanceSettings
-from take.audit.release.evaluated import KnownAccuracy, known_accuracy
+from take.audit.balance.slices import KnownAccuracy, known_accuracy
+from take.audit.balance.terms import BalanceSettings
 from take.corpus.budget import Budget
 from take.evaluation.settings import EvaluationSettings
 from take.evaluation.store import CellStore
@@ -42,6 +42,6 @@ def gather_accuracy(
     evaluation: EvaluationSettings,
     settings: BalanceSettings,
 ) -> KnownAccuracy:
-    """What learners taught with these rows get right, in all and by slice, if it was evaluated."""
+    """The accuracy of learners trained on these rows, overall and by slice, if it was evaluated."""
     metrics = dict(evaluation.metrics)
     return known_accuracy(cells, CellStore(folder), distilled, evaluation_split, metrics, settings)

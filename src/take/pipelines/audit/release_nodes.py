@@ -9,12 +9,12 @@ import pandas as pd
 
 from take.audit.balance.report import BalanceReport
 from take.audit.privacy.report import PrivacyReport
-from take.audit.release.card import CardFacts, dataset_card
-from take.audit.release.evidence import PageEvidence
+from take.audit.release.card import dataset_card
+from take.audit.release.evidence import Evidence, ReportEvidence
 from take.audit.release.exports import formula_cells
 from take.audit.release.folder import Release, refuse_blocked
+from take.audit.release.manifest import Reproduction
 from take.audit.release.render import render_page
-from take.audit.release.reproduction import reproduction
 from take.audit.release.settings import ReportSettings
 from take.corpus.ingest import CorpusReport
 from take.generation.finetuning.report import FineTuningReport
@@ -63,14 +63,14 @@ def render_report(
     settings: ReportSettings,
 ) -> Pages:
     """The report for those who may see the corpus, and the one that goes with the rows."""
-    corpus_report = _as_selected(corpus_report, selection_report)
-    is_evaluated = not summary.empty
-    evidence = PageEvidence(
-        corpus_report=corpus_report,
+    evidence = ReportEvidence.of(
+        made,
+        corpus_report,
+        selection_report,
+        summary,
         distilled=distilled,
         lineage_totals=lineage_totals,
         distillation_report=distillation_report,
-        selection_report=selection_report,
         scoring_report=scoring_report,
         budget_curve=budget_curve,
         pool_quality=pool_quality,
@@ -79,15 +79,13 @@ def render_report(
         privacy=privacy,
         privacy_findings=privacy_findings,
         balance=balance,
-        reproduce=reproduction(made, corpus_report.corpus, selection_report.budget),
         lineage=lineage,
         corpus=corpus,
         transport_map=transport_map,
         least_covered=least_covered,
         membership_scores=membership_scores,
-        term_table=balance_terms,
-        evaluation_summary=summary if is_evaluated else None,
-        slices=slices if is_evaluated else None,
+        balance_terms=balance_terms,
+        slice_accuracy=slices,
         costs=pd.DataFrame(stage_costs(made.steps)),
     )
     released = render_page(evidence, release=True)
@@ -108,20 +106,18 @@ def write_card(
     made: Provenance,
 ) -> str:
     """The dataset card."""
-    corpus_report = _as_selected(corpus_report, selection_report)
     return dataset_card(
-        CardFacts(
-            corpus_report=corpus_report,
+        Evidence.of(
+            made,
+            corpus_report,
+            selection_report,
+            summary,
             distilled=distilled,
-            class_names=class_names(corpus),
-            selection_report=selection_report,
             distillation_report=distillation_report,
             pool_quality=pool_quality,
             fine_tuning_report=fine_tuning_report,
             privacy=privacy,
             balance=balance,
-            evaluation_summary=None if summary.empty else summary,
-            reproduction=reproduction(made, corpus_report.corpus, selection_report.budget),
         )
     )
 
@@ -153,10 +149,5 @@ def export_release(
         balance=balance,
         corpus=corpus_report.corpus,
         budget=selection_report.budget,
-        reproduction=reproduction(made, corpus_report.corpus, selection_report.budget),
+        reproduction=Reproduction.of(made, corpus_report.corpus, selection_report.budget),
     )
-
-
-def _as_selected(report: CorpusReport, selected: SelectionReport) -> CorpusReport:
-    """With the budget that rows were chosen by: they may have been chosen anew at another."""
-    return report.model_copy(update={"budget": selected.budget})

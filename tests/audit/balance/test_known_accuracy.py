@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.audit.balance.settings import BalanceSettings
-from take.audit.release.evaluated import KnownAccuracy, known_accuracy
+from take.audit.balance.slices import KnownAccuracy, known_accuracy
+from take.audit.balance.terms import BalanceSettings
 from take.evaluation.cells import CellResult, cells_table
 from take.evaluation.prepared import as_training_set
 from take.evaluation.store import CellStore
