@@ -18,8 +18,8 @@ import pandas as pd
 
 from take.audit.privacy.copies import CopyIndex, CopySettings, copy_summary
 from take.audit.privacy.pii import find_pii
-from take.generation.screening.known import text_rows
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.normalise import text_rows
 
 DATA = Path("data/02_intermediate")
 

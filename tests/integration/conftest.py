@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from take.audit.privacy.settings import Limits
+from take.audit.privacy.verdict import Limits
 from tests.conftest import CSV_CORPUS, ROOT, Project, single_text_csv
 from tests.generation import tiny
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
+from take.encoder.embeddings import sparse_pairs
 from take.errors import InputError
 from take.learners import Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
-from take.learners.lexical import sparse_pairs
 from take.learners.settings import LinearSettings
 from tests.learners import toy
 

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from take.encoder.embeddings import Embeddings, MappedVectors
-from take.text import overlap as copies
+from take.rows import pairs as row_pairs
+from take.rows.pairs import nearest_by_cosine, pairs_by_cosine
+from take.text import overlap
 from take.text.normalise import words
-from take.text.overlap import OverlapIndex, near_pairs, nearest
+from take.text.overlap import OverlapIndex
 
 # Few letters: overlaps, repeats and ties abound.
 texts = st.lists(st.text("abcde  ", max_size=24), max_size=12)
@@ -60,17 +62,19 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     embedded = Embeddings(MappedVectors(vectors), np.arange(300)[:, None])
 
     def search() -> list[list[float]]:
-        overlap = OverlapIndex(lines, 0.5).pairs(lines[::3])
-        best, near = nearest(embedded, embedded), near_pairs(embedded, embedded, 2.0)
+        shared = OverlapIndex(lines, 0.5).pairs(lines[::3])
+        best = nearest_by_cosine(embedded, embedded)
+        near = pairs_by_cosine(embedded, embedded, 2.0)
         return [
             array.tolist()
-            for found in (overlap, near)
+            for found in (shared, near)
             for array in (found.query, found.row, found.value)
         ] + [best.row.tolist()]
 
     whole = search()
-    monkeypatch.setattr(copies, "_PRODUCT_ENTRIES", 700)
-    monkeypatch.setattr(copies, "DEFAULT_BLOCK_ROWS", 7)
+    monkeypatch.setattr(overlap, "_PRODUCT_ENTRIES", 700)
+    monkeypatch.setattr(row_pairs, "_BLOCK_ENTRIES", 700)
+    monkeypatch.setattr(row_pairs, "DEFAULT_BLOCK_ROWS", 7)
     for one, other in zip(whole, search(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
@@ -110,9 +114,9 @@ def test_cosines_are_those_of_all_texts_of_a_row(n_texts: int) -> None:
     cosines = np.min(
         [ours[queries.rows[:, c]] @ theirs[reference.rows[:, c]].T for c in range(n_texts)], axis=0
     )
-    best = nearest(queries, reference)
+    best = nearest_by_cosine(queries, reference)
     np.testing.assert_allclose(best.value, np.maximum(cosines.max(axis=1), 0), rtol=1e-5)
     assert best.row.tolist() == cosines.argmax(axis=1).tolist()
-    found = near_pairs(queries, reference, 0.3)
+    found = pairs_by_cosine(queries, reference, 0.3)
     expected = np.argwhere(cosines >= 0.3)
     assert np.column_stack([found.query, found.row]).tolist() == expected.tolist()

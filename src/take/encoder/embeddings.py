@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,21 @@ def pair_features(u: Float32, v: Float32) -> Float32:
     scale = np.where(present, 1 / np.where(present, norms, 1), 0)
     scale /= np.sqrt(np.maximum(1, present.sum(axis=1, keepdims=True)))
     return (quarters * scale).reshape(len(u), -1).astype(np.float32)
+
+
+def sparse_pairs(u: Any, v: Any) -> Any:
+    """`pair_features` of sparse rows: quarters of equal norm and the whole of norm 1.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> u, v = csr_matrix([[1.0, 0.0]]), csr_matrix([[0.0, 1.0]])
+    >>> sparse_pairs(u, v).toarray().round(2).tolist()
+    [[0.58, 0.0, 0.0, 0.58, 0.41, 0.41, 0.0, 0.0]]
+    """
+    from scipy.sparse import hstack
+    from sklearn.preprocessing import normalize
+
+    quarters = [u, v, abs(u - v), u.multiply(v).tocsr()]
+    return normalize(hstack([normalize(quarter) for quarter in quarters], format="csr"))
 
 
 def unique_strings(columns: Sequence[Sequence[str]]) -> tuple[list[str], NDArray[np.int64]]:

@@ -103,18 +103,3 @@ class Vocabulary:
         digest = hashlib.sha256("\n".join(self.words).encode())
         digest.update(self.idf.tobytes())
         return digest.hexdigest()
-
-
-def sparse_pairs(u: Any, v: Any) -> Any:
-    """[u ; v ; |u−v| ; u·v] of sparse rows, quarters of equal norm and the whole of norm 1.
-
-    >>> from scipy.sparse import csr_matrix
-    >>> u, v = csr_matrix([[1.0, 0.0]]), csr_matrix([[0.0, 1.0]])
-    >>> sparse_pairs(u, v).toarray().round(2).tolist()
-    [[0.58, 0.0, 0.0, 0.58, 0.41, 0.41, 0.0, 0.0]]
-    """
-    from scipy.sparse import hstack
-    from sklearn.preprocessing import normalize
-
-    quarters = [u, v, abs(u - v), u.multiply(v).tocsr()]
-    return normalize(hstack([normalize(quarter) for quarter in quarters], format="csr"))

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from take.encoder.embeddings import sparse_pairs
 from take.errors import InputError
 from take.learners.base import Model, Taught, Texts, check_asked
-from take.learners.lexical import Vocabulary, WordCounts, sparse_pairs
+from take.learners.lexical import Vocabulary, WordCounts
 from take.learners.sentence_vectors import SentenceVectors
 from take.learners.settings import LinearSettings
 from take.rows.arrays import Float64

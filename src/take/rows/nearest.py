@@ -1,16 +1,26 @@
-"""The closest reference of each query, without ever holding the queries × references matrix."""
+"""The closest references of queries, without ever holding the queries × references matrix.
+
+The closest of unit vectors is the one of largest inner product, so a block costs one matrix
+product. The distance itself is then taken from the difference: √(2 − 2⟨q, r⟩) would turn fp32's
+rounding of an inner product into 0.0003 between two equal vectors.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from take.rows.arrays import Float32, Int64
-from take.rows.blocks import ArrayBlocks, RowBlocks, map_blocks
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, map_blocks, squared_norms
 
 BLOCK_ROWS = 2048
+NO_DRAW = -1
+"""The draw of a row that is in no sample."""
+_BLOCK_ENTRIES = 8_000_000
+"""Inner products of `closest_rows` in memory at a time."""
 
 
 class Nearest(NamedTuple):
@@ -27,6 +37,35 @@ class NearestByClass(NamedTuple):
     own_class: Nearest
 
 
+class Best:
+    """The closest reference of each query so far; of equals the first, whatever the block size."""
+
+    def __init__(self, n_queries: int) -> None:
+        self.product = np.full(n_queries, -np.inf, np.float32)
+        self.distance = np.full(n_queries, np.inf, np.float32)
+        self.row = np.full(n_queries, -1, np.int64)
+
+    def update(self, queries: _Block, references: _Block, column: Int64, product: Float32) -> None:
+        """Keep a block's best reference (`column`) of each query where its product is larger."""
+        window = slice(queries.start, queries.start + len(queries.rows))
+        better = np.flatnonzero(product > self.product[window])
+        rows, column = queries.start + better, column[better]
+        self.product[rows] = product[better]
+        self.row[rows] = references.start + column
+        self.distance[rows] = _lengths(queries.rows[better] - references.rows[column])
+
+    def replace(self, which: Int64, other: Best) -> None:
+        """For these queries, keep what another search found."""
+        self.product[which] = other.product[which]
+        self.distance[which] = other.distance[which]
+        self.row[which] = other.row[which]
+
+
+class _Block(NamedTuple):
+    start: int
+    rows: Float32
+
+
 def nearest(
     queries: RowBlocks | Float32,
     references: RowBlocks | Float32,
@@ -34,10 +73,6 @@ def nearest(
     exclude: Int64 | None = None,
 ) -> Nearest:
     """min_c ‖q_n − r_c‖ and its c, for queries and references of unit length.
-
-    The closest of unit vectors is the one of largest inner product, so a block costs one matrix
-    product. The distance itself is then taken from the difference: √(2 − 2⟨q, r⟩) would turn
-    fp32's rounding of an inner product into 0.0003 between two equal vectors.
 
     Either side may be a `RowBlocks`, which is then read once, and the other an array; two
     `RowBlocks` work too, at the price of reading the queries once per block of references.
@@ -49,36 +84,27 @@ def nearest(
     >>> nearest(points, points, exclude=np.arange(3)).row.tolist()
     [2, 2, 1]
     """
-    query_rows, reference_rows = _as_blocks(queries), _as_blocks(references)
-    n_queries = query_rows.shape[0]
-    best = Nearest(np.full(n_queries, np.inf, np.float32), np.full(n_queries, -1, np.int64))
-    best_product = np.full(n_queries, -np.inf, np.float32)
+    query_rows, reference_rows = as_blocks(queries), as_blocks(references)
+    best = Best(query_rows.shape[0])
 
-    def compare(q_start: int, q_block: Float32, r_start: int, r_block: Float32) -> None:
-        window = slice(q_start, q_start + len(q_block))
-        products = q_block @ r_block.T
+    def compare(ours: _Block, theirs: _Block) -> None:
+        products = ours.rows @ theirs.rows.T
         if exclude is not None:
-            column = exclude[window] - r_start
-            inside = (exclude[window] >= 0) & (column >= 0) & (column < len(r_block))
+            excluded = exclude[ours.start : ours.start + len(ours.rows)]
+            column = excluded - theirs.start
+            inside = (excluded >= 0) & (column >= 0) & (column < len(theirs.rows))
             products[inside, column[inside]] = -np.inf
-        column = products.argmax(axis=1)
-        product = np.take_along_axis(products, column[:, None], axis=1)[:, 0]
-        # Strictly better: of equals the first reference wins, whatever the block size.
-        better = np.flatnonzero(product > best_product[window])
-        rows = q_start + better
-        best_product[rows] = product[better]
-        best.row[rows] = r_start + column[better]
-        best.distance[rows] = _lengths(q_block[better] - r_block[column[better]])
+        best.update(ours, theirs, *_largest(products))
 
     if isinstance(references, np.ndarray):
-        for q_start, q_block in _blocks(query_rows, block_rows):
-            for r_start, r_block in _blocks(reference_rows, block_rows):
-                compare(q_start, q_block, r_start, r_block)
+        for ours in _blocks(query_rows, block_rows):
+            for theirs in _blocks(reference_rows, block_rows):
+                compare(ours, theirs)
     else:
-        for r_start, r_block in _blocks(reference_rows, block_rows):
-            for q_start, q_block in _blocks(query_rows, block_rows):
-                compare(q_start, q_block, r_start, r_block)
-    return best
+        for theirs in _blocks(reference_rows, block_rows):
+            for ours in _blocks(query_rows, block_rows):
+                compare(ours, theirs)
+    return Nearest(best.distance, best.row)
 
 
 def nearest_by_class(
@@ -115,16 +141,73 @@ def nearest_by_class(
     )
 
 
-def _as_blocks(rows: RowBlocks | Float32) -> RowBlocks:
+@dataclass(frozen=True)
+class Closest:
+    """What `closest_rows` finds in one pass over the references."""
+
+    first: Best
+    second: Best
+    draws: list[Best]
+
+    @property
+    def over_draws(self) -> Float32:
+        """The distances of all draws, one after the other."""
+        return np.concatenate([draw.distance for draw in self.draws])
+
+    @property
+    def ratio(self) -> Float64:
+        """d₁/d₂; 1 where both are 0, and where there is no second."""
+        first, second = (best.distance.astype(np.float64) for best in (self.first, self.second))
+        has_two = np.isfinite(second) & (second > 0)
+        return np.divide(first, second, out=np.ones_like(first), where=has_two)
+
+
+def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Int64) -> Closest:
+    """The closest two references, and the closest of each draw, in one pass over the references."""
+    n_queries = len(queries)
+    first, second = Best(n_queries), Best(n_queries)
+    draws = [Best(n_queries) for _ in range(int(draw_of_row.max(initial=NO_DRAW)) + 1)]
+    ours = _Block(0, queries)
+
+    def compare(start: int, block: Float32) -> None:
+        theirs = _Block(start, block)
+        products = queries @ block.T
+        of_draw = draw_of_row[start : start + len(block)]
+        for draw in np.unique(of_draw[of_draw != NO_DRAW]):
+            columns = np.flatnonzero(of_draw == draw)
+            column, product = _largest(products[:, columns])
+            draws[draw].update(ours, theirs, columns[column], product)
+        for _ in range(min(2, len(block))):
+            column, product = _largest(products)
+            products[np.arange(n_queries), column] = -np.inf
+            is_first = product > first.product
+            second.replace(np.flatnonzero(is_first), first)
+            first.update(ours, theirs, column, product)
+            second.update(ours, theirs, column, np.where(is_first, np.float32(-np.inf), product))
+
+    block_rows = max(1, min(DEFAULT_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, n_queries)))
+    for _ in map_blocks(compare, references, block_rows):
+        pass
+    return Closest(first, second, draws)
+
+
+def as_blocks(rows: RowBlocks | Float32) -> RowBlocks:
+    """An array as `RowBlocks`; what is one already stays as it is."""
     return ArrayBlocks(rows) if isinstance(rows, np.ndarray) else rows
 
 
-def _blocks(rows: RowBlocks, block_rows: int) -> Iterator[tuple[int, Float32]]:
-    return map_blocks(lambda start, block: (start, block), rows, block_rows)
+def _blocks(rows: RowBlocks, block_rows: int) -> Iterator[_Block]:
+    return map_blocks(_Block, rows, block_rows)
+
+
+def _largest(products: Float32) -> tuple[Int64, Float32]:
+    """The column of each row's largest product, and that product."""
+    column = products.argmax(axis=1)
+    return column, products[np.arange(len(products)), column]
 
 
 def _lengths(vectors: Float32) -> Float32:
-    lengths: Float32 = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    lengths: Float32 = np.sqrt(squared_norms(vectors))
     return lengths
 
 

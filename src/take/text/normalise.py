@@ -1,8 +1,17 @@
-"""Texts as the copy checks see them: without case, punctuation, blanks or ways of encoding."""
+"""Texts as the copy checks compare them: without case, punctuation, blanks or encoding variants."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+
+import pandas as pd
+
+TextRow = tuple[str, ...]
+"""One text, or the two texts of a pair."""
+
+# No key holds it: keys are letters and digits.
+_BETWEEN_TEXTS = "\x1f"
 
 # Scripts written without blanks between words: each character counts as a word, else one sentence
 # would be one word and no two sentences could overlap.
@@ -64,3 +73,28 @@ def text_key(text: str) -> str:
     ''
     """
     return "".join(words(text))
+
+
+def text_rows(rows: pd.DataFrame, columns: Sequence[str]) -> list[TextRow]:
+    """The texts of each row."""
+    return list(zip(*(rows[column].tolist() for column in columns), strict=True))
+
+
+def as_columns(rows: Sequence[TextRow]) -> list[list[str]]:
+    """The texts column by column, as the encoder takes them."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def row_key(row: TextRow) -> str:
+    """What two rows share if their texts are equal but for case, blanks and punctuation."""
+    return _BETWEEN_TEXTS.join(map(text_key, row))
+
+
+def joined(row: TextRow) -> str:
+    """All words of a row, for word overlap: the two texts of a pair may be swapped."""
+    return " ".join(row)
+
+
+def n_words(row: TextRow) -> int:
+    """How many words a row has."""
+    return sum(len(words(text)) for text in row)

@@ -1,23 +1,23 @@
-"""Which reference row a text resembles most: by the words they share, and by their embeddings.
+"""Reference texts that share words with a text: the exact overlap index, and near copies by it.
 
-Both searches hold a block of similarities at a time, never queries × reference rows.
+The index is written by hand: no library finds all pairs above a Jaccard index exactly, without
+comparing every text with every other.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from math import log
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from take.encoder.embeddings import Embeddings
-from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import DEFAULT_BLOCK_ROWS, block_bounds
+from take.rows.arrays import Int64
+from take.rows.pairs import Matches, Pairs
 from take.rows.random import mixed
 from take.text.normalise import words
 
@@ -25,45 +25,10 @@ from take.text.normalise import words
 # 400,000 sentences.
 _PREFIX_MATCHES = 2
 _PRODUCT_ENTRIES = 4_000_000
-"""Entries of a sparse product, or of a block of cosines, in memory at a time."""
+"""Entries of a sparse product in memory at a time."""
 _BOUNDARY = 0
-
-
-@dataclass(frozen=True)
-class Matches:
-    """The best reference row of each query; row −1 and value 0 where there is none."""
-
-    value: Float64
-    row: Int64
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Queries and reference rows that resemble each other, by query and then by row."""
-
-    query: Int64
-    row: Int64
-    value: Float64
-
-    def best(self, n_queries: int) -> Matches:
-        """The first of the best rows of each query."""
-        order = np.lexsort((self.row, -self.value, self.query))
-        query, first = np.unique(self.query[order], return_index=True)
-        matches = Matches(np.zeros(n_queries), np.full(n_queries, -1, dtype=np.int64))
-        matches.value[query] = self.value[order][first]
-        matches.row[query] = self.row[order][first]
-        return matches
-
-
-_NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-
-
-def _all_pairs(parts: Sequence[Pairs]) -> Pairs:
-    query = np.concatenate([part.query for part in parts])
-    row = np.concatenate([part.row for part in parts])
-    value = np.concatenate([part.value for part in parts])
-    order = np.lexsort((row, query))
-    return Pairs(query[order], row[order], value[order])
+_FEW_TEXTS = 1000
+"""A corpus of fewer texts counts as so many: how many of them hold a word says little."""
 
 
 class OverlapIndex:
@@ -116,13 +81,10 @@ class OverlapIndex:
         unknown = sizes - np.diff(queries.indptr)
         prefixes = _heads(queries, np.maximum(self._prefix_lengths(sizes) - unknown, 0))
         work = prefixes @ np.diff(self._prefixes.indptr)
-        return _all_pairs(
+        return Pairs.concatenated(
             [
-                _NO_PAIRS,
-                *(
-                    self._compare(i, queries[i:j], prefixes[i:j], sizes[i:j])
-                    for i, j in _even_work(work, _PRODUCT_ENTRIES)
-                ),
+                self._compare(i, queries[i:j], prefixes[i:j], sizes[i:j])
+                for i, j in _even_work(work, _PRODUCT_ENTRIES)
             ]
         )
 
@@ -184,50 +146,6 @@ class OverlapIndex:
         return row, mixed(shingle + repeat.astype(np.uint64)), sizes
 
 
-def nearest(queries: Embeddings, reference: Embeddings) -> Matches:
-    """The reference row of highest cosine; for pairs, the lower cosine of the two texts counts.
-
-    >>> from take.encoder.embeddings import MappedVectors
-    >>> vectors = MappedVectors(np.eye(3, dtype=np.float32))
-    >>> reference = Embeddings(vectors, np.array([[0], [1], [2]]))
-    >>> nearest(Embeddings(vectors, np.array([[2], [0]])), reference).row.tolist()
-    [2, 0]
-    """
-    n_queries = len(queries.rows)
-    best = Matches(np.zeros(n_queries), np.full(n_queries, -1, dtype=np.int64))
-    for start, cosines in _cosine_blocks(queries, reference):
-        row = cosines.argmax(axis=0)
-        value = cosines[row, np.arange(n_queries)]
-        better = value > best.value
-        best.value[better] = value[better]
-        best.row[better] = start + row[better]
-    return best
-
-
-def near_pairs(queries: Embeddings, reference: Embeddings, floor: float) -> Pairs:
-    """All queries and reference rows whose cosine is `floor` or more."""
-    found = [_NO_PAIRS]
-    for start, cosines in _cosine_blocks(queries, reference):
-        row, query = np.nonzero(cosines >= floor)
-        found.append(Pairs(query, row + start, cosines[row, query].astype(np.float64)))
-    return _all_pairs(found)
-
-
-def _cosine_blocks(queries: Embeddings, reference: Embeddings) -> Iterator[tuple[int, Float32]]:
-    """Cosines (reference rows, queries) a block at a time, and where the block starts."""
-    if not len(queries.rows):
-        return
-    columns = [queries.strings.take(column) for column in queries.rows.T]
-    block_rows = max(1, min(DEFAULT_BLOCK_ROWS, _PRODUCT_ENTRIES // len(queries.rows)))
-    for start, stop in block_bounds(len(reference.rows), block_rows):
-        wanted = reference.rows[start:stop].T
-        parts = [
-            reference.strings.take(theirs) @ ours.T
-            for theirs, ours in zip(wanted, columns, strict=True)
-        ]
-        yield start, parts[0] if len(parts) == 1 else np.minimum(parts[0], parts[1])
-
-
 def _sets(row: Int64, column: Int64, shape: tuple[int, int]) -> Any:
     """Rows of a sparse 0/1 matrix, each with its columns in order."""
     from scipy.sparse import csr_matrix
@@ -263,3 +181,67 @@ def _even_work(work: Int64, most: int) -> Iterator[tuple[int, int]]:
         stop = max(stop, start + 1)
         yield start, stop
         start = stop
+
+
+class NearRule(NamedTuple):
+    """When two texts are nearly the same."""
+
+    overlap: float
+    """Jaccard index of their words, where the longer has `least_words` or more."""
+    least_words: int
+    short_overlap: float
+    """Jaccard index where it has fewer; below `least_short_words`, never."""
+    least_short_words: int
+    chance_rows: float
+    """Reference texts that may be expected to hold the shared words by chance."""
+
+
+class NearTexts:
+    """Reference texts, searched for those that share nearly all words with another text.
+
+    If d_w of N texts hold word w and words occur independently, Π_w d_w / N is the share of texts
+    that hold a set of words by chance. "A piece of work" and "a fine piece of work" have much in
+    common with each other, and with half the corpus. So the words that two texts share must be
+    expected in fewer than `chance_rows` texts:
+
+        N Π_w (d_w / N) < chance_rows.
+
+    >>> texts = ["a fine piece of work"] * 400 + ["our dog sat on that mat"]
+    >>> near = NearTexts(texts, NearRule(0.65, 5, 0.75, 3, chance_rows=0.05))
+    >>> near.pairs(["a bad piece of work", "our cat sat on that mat"]).row.tolist()
+    [400]
+    """
+
+    def __init__(self, texts: Sequence[str], rule: NearRule) -> None:
+        self._rule = rule
+        self._texts = texts
+        self._index = OverlapIndex(texts, min(rule.overlap, rule.short_overlap))
+        self._sizes = np.empty(len(texts), dtype=np.int64)
+        self._texts_with: Counter[str] = Counter()
+        for index, text in enumerate(texts):
+            found = words(text)
+            self._sizes[index] = len(found)
+            self._texts_with.update(set(found))
+
+    def pairs(self, texts: Sequence[str]) -> Pairs:
+        """All pairs of a text and a reference text that are nearly the same."""
+        rule = self._rule
+        found = self._index.pairs(texts)
+        sizes = np.array([len(words(text)) for text in texts], dtype=np.int64)
+        longer = np.maximum(sizes[found.query], self._sizes[found.row])
+        is_long = longer >= rule.least_words
+        needed = np.where(is_long, rule.overlap, rule.short_overlap)
+        is_near = (found.value >= needed) & (longer >= rule.least_short_words)
+        for place in np.flatnonzero(is_near):
+            is_near[place] = self._is_specific(
+                texts[found.query[place]], self._texts[found.row[place]]
+            )
+        return Pairs(found.query[is_near], found.row[is_near], found.value[is_near])
+
+    def _is_specific(self, ours: str, theirs: str) -> bool:
+        shared = Counter(words(ours)) & Counter(words(theirs))
+        n_texts = max(len(self._texts), _FEW_TEXTS)
+        chance = sum(
+            times * log(self._texts_with[word] / n_texts) for word, times in shared.items()
+        )
+        return log(n_texts) + chance < log(self._rule.chance_rows)

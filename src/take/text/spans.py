@@ -19,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from take.generation.screening.known import TextRow
 from take.rows.arrays import Int32, Int64
 from take.rows.blocks import block_bounds
 from take.rows.random import mixed
-from take.text.normalise import words
+from take.text.normalise import TextRow, words
 
 # A text of the reference ends in the one and a text of the queries in the other, so that no run
 # goes beyond either. Numbers of words start at 1; a word no reference text has is `_NO_WORD` too.

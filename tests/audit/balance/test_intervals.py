@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from take.audit.balance.intervals import compare, holm, share_against
-from take.audit.release.shares import clopper_pearson
+from take.audit.intervals import clopper_pearson
 
 
 @pytest.mark.parametrize("scale", ["difference", "ratio", "odds"])

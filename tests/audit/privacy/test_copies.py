@@ -198,4 +198,4 @@ def test_settings_have_bounds(wrong: dict) -> None:
 
 def test_a_span_cannot_be_shorter_than_its_seed() -> None:
     with pytest.raises(ValidationError, match="span_words"):
-        CopySettings(span_words=4, seed_words=5)
+        CopySettings(span_words=4)

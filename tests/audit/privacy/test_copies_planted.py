@@ -12,8 +12,7 @@ from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, cop
 from take.corpus.ingest import IngestionSettings, ingest
 from take.corpus.sources import CorpusSource
 from take.corpus.spec import select_corpus
-from take.generation.screening.known import TextRow, text_rows
-from take.text.normalise import words
+from take.text.normalise import TextRow, text_rows, words
 from tests.conftest import ROOT
 
 PLANTED = 500
@@ -28,7 +27,7 @@ class Corpus:
         source = CorpusSource("rotten_tomatoes", select_corpus(corpora, "rotten_tomatoes"))
         ingested = ingest(source.read(), IngestionSettings(budget="20/class"))
         self.train = text_rows(ingested.corpus, ["text"])
-        self.held_out = text_rows(ingested.evaluation_split, ["text"])
+        self.evaluation = text_rows(ingested.evaluation_split, ["text"])
         self.index = CopyIndex(self.train, CopySettings())
         self.vocabulary = sorted({word for (text,) in self.train for word in words(text)})
 
@@ -144,7 +143,7 @@ def test_runs_hidden_in_real_rows_are_found(corpus: Corpus, length: int) -> None
     for row in corpus.some(seed=6, least=length):
         own = words(corpus.train[row][0])
         start = rng.integers(len(own) - length + 1)
-        other = words(corpus.held_out[rng.integers(len(corpus.held_out))][0])
+        other = words(corpus.evaluation[rng.integers(len(corpus.evaluation))][0])
         place = rng.integers(len(other) + 1)
         queries.append((" ".join([*other[:place], *own[start : start + length], *other[place:]]),))
     found = corpus.index.find(queries)
@@ -155,7 +154,7 @@ def test_runs_hidden_in_real_rows_are_found(corpus: Corpus, length: int) -> None
 
 def test_clean_rows_are_left_alone(corpus: Corpus) -> None:
     # Measured: 1 of 1,090, a saying of six words but for one; no shared run of more than 8 words.
-    summary = copy_summary(corpus.index.find(corpus.held_out))
+    summary = copy_summary(corpus.index.find(corpus.evaluation))
     assert summary.rows > 1000
     assert summary.verbatim == 0
     assert summary.copied <= 0.002

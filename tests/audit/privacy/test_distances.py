@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from take.audit.privacy import closest
-from take.audit.privacy.closest import NO_DRAW, closest_rows, matched_draws
 from take.audit.privacy.distances import (
     DistanceEvidence,
-    Distances,
     DistanceSettings,
+    matched_draws,
     measure_distances,
 )
+from take.audit.privacy.report import Distances
 from take.errors import InputError
+from take.rows import nearest as nearest_rows
 from take.rows.arrays import Float32
 from take.rows.blocks import ArrayBlocks
-from take.rows.nearest import nearest
+from take.rows.nearest import NO_DRAW, closest_rows, nearest
 
 
 def unit(vectors: np.ndarray) -> Float32:
@@ -46,7 +46,7 @@ def test_the_closest_two_and_those_of_each_draw(monkeypatch: pytest.MonkeyPatch)
     far = np.linalg.norm(queries[:, None] - references[None, :], axis=2)
     order = np.argsort(far, axis=1)
     for entries in (8_000_000, 40 * 7, 40):
-        monkeypatch.setattr(closest, "_BLOCK_ENTRIES", entries)
+        monkeypatch.setattr(nearest_rows, "_BLOCK_ENTRIES", entries)
         found = closest_rows(queries, ArrayBlocks(references), draw)
         np.testing.assert_array_equal(found.first.row, order[:, 0])
         np.testing.assert_array_equal(found.second.row, order[:, 1])
@@ -81,11 +81,11 @@ def test_figures_are_what_they_say() -> None:
     unseen = np.sort(np.linalg.norm(others[:, None] - members[None], axis=2))
     assert found.closest_member.smallest == pytest.approx(to_members[:, 0].min(), rel=1e-5)
     assert found.closest_member.median == pytest.approx(np.median(to_members[:, 0]), rel=1e-5)
-    assert found.held_out_closest_member.mean == pytest.approx(unseen[:, 0].mean(), rel=1e-5)
+    assert found.unseen_closest_member.mean == pytest.approx(unseen[:, 0].mean(), rel=1e-5)
     assert found.ratio.p05 == pytest.approx(
         np.quantile(to_members[:, 0] / to_members[:, 1], 0.05), rel=1e-4
     )
-    assert found.held_out_ratio.median == pytest.approx(
+    assert found.unseen_ratio.median == pytest.approx(
         np.median(unseen[:, 0] / unseen[:, 1]), rel=1e-4
     )
     # The members are three times as many: each draw has all non-members and other members.
@@ -99,7 +99,7 @@ def test_figures_are_what_they_say() -> None:
     assert len(bars.edges) == 11
     for shares in (
         bars.queries_to_members,
-        bars.held_out_to_members,
+        bars.unseen_to_members,
         bars.queries_to_matched_members,
         bars.queries_to_matched_non_members,
     ):
@@ -224,7 +224,7 @@ def test_noisy_copies_among_the_queries_are_seen(sizes: tuple[int, int, int]) ->
     assert all(f.unusually_close > 0.1 for f in found)
     all_copied = simulated(rng, 24, sizes, copied=1.0)
     assert all_copied.closer_to_members.low > 0.95
-    assert all_copied.ratio.median < 0.9 * all_copied.held_out_ratio.median
+    assert all_copied.ratio.median < 0.9 * all_copied.unseen_ratio.median
 
 
 def test_copies_of_members_left_out_of_a_draw_do_not_show() -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.audit.privacy.membership import Losses, attack, drawn_rows, extracted
-from take.audit.privacy.settings import MembershipSettings
+from take.audit.privacy.membership import Losses, MembershipSettings, attack, drawn_rows, extracted
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.canaries import plant, read_canaries, rows_by_role
 from take.generation.finetuning.losses import row_losses

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from take.audit.privacy.distances import DistanceSettings
-from take.audit.privacy.nearness import measured_nearness
+from take.audit.privacy.distances import DistanceSettings, measure_tables
 from take.audit.privacy.report import DistancesReport
 from take.encoder.embeddings import Embeddings, MappedVectors
 
@@ -48,7 +47,7 @@ def near(copied_share: float, trained: int = TRAINED, rest: str = "unread") -> D
             "read": read.astype(int),
         }
     )
-    return measured_nearness(
+    return measure_tables(
         {"pool": np.arange(POOL), "distilled": np.arange(20)},
         table(POOL, "p"),
         embedded(pool),
@@ -83,7 +82,7 @@ def test_a_text_that_was_read_under_another_label_is_no_reference() -> None:
     corpus = table(4, "c")
     corpus["text"] = ["a", "a", "b", "c"]
     rng = np.random.default_rng(0)
-    found = measured_nearness(
+    found = measure_tables(
         {"pool": np.arange(4)},
         table(4, "p"),
         embedded(unit(rng, 4)),

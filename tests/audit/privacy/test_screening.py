@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from take.audit.privacy.copies import CopySettings
+from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.screening import Screened, screened
-from take.audit.privacy.settings import PiiSettings
 
 TRAIN = [
     "a dull film about a long war that nobody in the village had wanted to fight",
@@ -36,17 +36,17 @@ def test_copies_are_named_with_what_they_copy() -> None:
         "A dull film about a long war, that nobody in the village had wanted to fight!", "x"
     )
     copies = found.counts.copies["distilled"]
-    assert (copies.train.verbatim, copies.held_out.verbatim) == (1, 0)
+    assert (copies.train.verbatim, copies.evaluation.verbatim) == (1, 0)
     (row,) = found.findings[found.findings["where"] == "distilled"].to_dict("records")
     assert (row["row"], row["kind"], row["reference"]) == ("d0", "verbatim", "train")
     assert row["reference_row"] == "t0"
     assert row["span"].startswith("A dull film about a long war")
 
 
-def test_copies_of_the_held_out_split_count_apart() -> None:
+def test_copies_of_the_evaluation_split_count_separately() -> None:
     found = look("fine", HELD_OUT[1])
     copies = found.counts.copies["distilled"]
-    assert (copies.train.verbatim, copies.held_out.verbatim) == (0, 1)
+    assert (copies.train.verbatim, copies.evaluation.verbatim) == (0, 1)
 
 
 def test_a_run_of_words_in_a_longer_row_is_shown() -> None:

@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from take.audit.privacy.copies import CopySummary
-from take.audit.privacy.distances import Distances
-from take.audit.privacy.intervals import Estimate
-from take.audit.privacy.membership import Attack, MembershipReport
-from take.audit.privacy.report import Copies, PiiCounts, PrivacyReport, ScreeningCounts
-from take.audit.privacy.settings import GateSettings, Limits
-from take.audit.privacy.verdict import Evidence, judge
+from take.audit.intervals import Estimate
+from take.audit.privacy.report import (
+    Attack,
+    Copies,
+    CopySummary,
+    Distances,
+    MembershipReport,
+    PiiCounts,
+    PrivacyReport,
+    ScreeningCounts,
+)
+from take.audit.privacy.verdict import Evidence, GateSettings, Limits, judge
 from take.generation.finetuning.report import PrivacyReport as SpentBudget
 from tests.audit.release.released import filled
 
@@ -22,7 +27,7 @@ CLEAN = {"verbatim": 0, "near_copies": 0, "shared_spans": 0}
 
 def copies(rows: int, **found: int) -> Copies:
     summary = filled(CopySummary, rows=rows, **{**CLEAN, **found})
-    return Copies(train=summary, held_out=filled(CopySummary, rows=rows, **CLEAN))
+    return Copies(train=summary, evaluation=filled(CopySummary, rows=rows, **CLEAN))
 
 
 def attack(auc: tuple[float, ...], tpr: tuple[float, ...]) -> Attack:

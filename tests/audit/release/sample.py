@@ -13,13 +13,13 @@ import pandas as pd
 
 from take.audit.balance.measure import measure_balance
 from take.audit.balance.terms import BalanceSettings
+from take.audit.intervals import Estimate, auc_interval, tpr_at_fpr
 from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
-from take.audit.privacy.intervals import Estimate, auc_interval, tpr_at_fpr
-from take.audit.privacy.membership import Attack, MembershipReport
+from take.audit.privacy.pii import PiiSettings
+from take.audit.privacy.report import Attack, MembershipReport
 from take.audit.privacy.screening import screened
-from take.audit.privacy.settings import Limits, PiiSettings
-from take.audit.privacy.verdict import Evidence, judge
+from take.audit.privacy.verdict import Evidence, Limits, judge
 from take.audit.release.evidence import ReportEvidence
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.quality.report import PoolQuality

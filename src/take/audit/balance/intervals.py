@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from take.audit.release.shares import clopper_pearson
+from take.audit.intervals import clopper_pearson
 from take.rows.arrays import Float64
 
 Scale = Literal["difference", "ratio", "odds"]

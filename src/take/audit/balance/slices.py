@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from take.audit.balance.findings import CONFIDENCE, Bounds, Draft, verdicts
 from take.audit.balance.intervals import compare
 from take.audit.balance.terms import BalanceSettings, mentions, sides
-from take.audit.release.shares import clopper_pearson
+from take.audit.intervals import clopper_pearson
 from take.errors import InputError
 from take.evaluation.cells import Metric
 from take.evaluation.prepared import as_training_set

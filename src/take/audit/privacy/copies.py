@@ -1,8 +1,8 @@
 """Which rows copy a reference row: word for word, nearly, or in a long run of words.
 
-It trusts nothing that generation did about copies: it looks at the finished rows, by rules and
-thresholds of its own, and it also finds what stands within a longer row. The same search with real
-rows that nothing was learned from says how much of it is chance.
+It does not rely on what generation did about copies: it checks the finished rows by its own rules
+and thresholds, and it also finds copies within a longer row. The same search with real rows that
+nothing was trained on says how much of it is chance.
 """
 
 from __future__ import annotations
@@ -10,22 +10,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from take.audit.privacy.intervals import proportion_interval
+from take.audit.intervals import proportion_interval
+from take.audit.privacy.report import CopySummary
 from take.errors import InputError
 from take.frozen import Frozen
-from take.generation.screening.known import TextRow, joined, row_key
 from take.rows.arrays import Int64
-from take.text.near_texts import NearRule, NearTexts
-from take.text.normalise import text_key, words
-from take.text.overlap import Matches, Pairs
+from take.rows.pairs import Matches, Pairs
+from take.text.normalise import TextRow, joined, n_words, row_key, text_key, words
+from take.text.overlap import NearRule, NearTexts
 from take.text.spans import SpanIndex, longest_shared_run, span_text
 
 CopyKind = Literal["verbatim", "near_copy", "shared_span"]
+
+
+_NEAR_COPY_WORDS, _SHORT_COPY_OVERLAP = 5, 0.75
+"""Where the longer of two rows has fewer words, this Jaccard index counts: one more word in 3."""
+_SHORT_COPY_WORDS = 3
+"""Shorter rows are copies only if they are equal."""
+_COVERED_SHARE = 0.75
+"""Share of a row's words in runs of one reference row that makes it a near copy."""
+_LONG_TEXT_WORDS = 8
+"""From so many words on, one copied text makes a pair a copy, and runs of one row an excerpt."""
+_SEED_WORDS = 5
+"""Shorter runs of words are not searched for."""
+_COMMON_ROWS = 20
+"""A phrase that more reference rows contain says nothing about one of them."""
 
 
 class CopySettings(Frozen):
@@ -41,57 +55,18 @@ class CopySettings(Frozen):
         le=1,
         description="Jaccard index of words that makes a near copy: one changed word in 5",
     )
-    near_copy_words: int = Field(
-        default=5,
-        ge=1,
-        le=1000,
-        description="where the longer of two rows has fewer words, `short_copy_overlap` counts",
-    )
-    short_copy_overlap: float = Field(
-        default=0.75,
-        ge=0.3,
-        le=1,
-        description="Jaccard index that makes a near copy of rows that short: one more word in 3",
-    )
-    short_copy_words: int = Field(
-        default=3, ge=1, le=1000, description="shorter rows are copies only if they are equal"
-    )
     chance_rows: float = Field(
         default=0.05,
         gt=0,
-        description="two rows are no near copies if so many reference rows are expected to hold "
-        "the words they share by chance",
-    )
-    covered_share: float = Field(
-        default=0.75,
-        gt=0,
-        le=1,
-        description="share of a row's words in runs of one reference row that makes a near copy",
-    )
-    long_text_words: int = Field(
-        default=8,
-        ge=1,
-        le=1000,
-        description="words from which on one copied text makes a pair a copy, and runs of one "
-        "reference row an excerpt",
+        description="two rows are no near copies if this many reference rows are expected to "
+        "contain the words they share by chance",
     )
     span_words: int = Field(
-        default=10, ge=2, le=1000, description="words in a row that make a shared span"
+        default=10,
+        ge=_SEED_WORDS,
+        le=1000,
+        description="consecutive words that make a shared span",
     )
-    seed_words: int = Field(
-        default=5, ge=2, le=100, description="words in a row that are looked for; shorter runs no"
-    )
-    common_rows: int = Field(
-        default=20,
-        ge=1,
-        description="a phrase that stands in more reference rows says nothing about one of them",
-    )
-
-    @model_validator(mode="after")
-    def _spans_hold_a_seed(self) -> Self:
-        if self.span_words < self.seed_words:
-            raise ValueError(f"span_words {self.span_words} is below seed_words {self.seed_words}")
-        return self
 
 
 class CopyFinding(NamedTuple):
@@ -105,7 +80,7 @@ class CopyFinding(NamedTuple):
     span_words: int
     """Words of the longest run that the two share."""
     span: str
-    """That run, as it stands in the query. It is corpus text: for tables, never for logs."""
+    """That run, as written in the query. It is corpus text: for tables, never for logs."""
 
 
 @dataclass(frozen=True)
@@ -118,31 +93,15 @@ class CopyFindings:
 
     @property
     def n_queries(self) -> int:
-        """How many rows were looked at."""
+        """How many rows were checked."""
         return len(self.longest_spans)
-
-
-class CopySummary(Frozen):
-    """How many rows copy, each counted once, as the worst that it is."""
-
-    rows: int = Field(description="Rows that were looked at.")
-    verbatim: int = Field(description="Word for word, but for case, blanks and punctuation.")
-    near_copies: int = Field(description="A few words changed or moved, or an excerpt.")
-    shared_spans: int = Field(description="Otherwise different, with a long run of words of one.")
-    longest_span: int = Field(
-        description="Words of the longest run shared with any row; phrases that stand in many rows "
-        "count only within a copy."
-    )
-    copied: float = Field(description="Share of rows with any of the three.")
-    copied_low: float = Field(description="Lower end of its 95 % interval.")
-    copied_high: float = Field(description="Upper end of its 95 % interval.")
 
 
 def copy_summary(found: CopyFindings) -> CopySummary:
     """The figures of a report.
 
-    Made of real rows that nothing was learned from, they are the yardstick: so many rows overlap
-    with the reference by chance, or because the corpus repeats itself.
+    For real rows that nothing was trained on, they are the baseline: so many rows overlap with the
+    reference by chance, or because the corpus repeats itself.
 
     >>> found = find_copies([("A dull film!",), ("no",)], [("a dull film",)], CopySettings())
     >>> summary = copy_summary(found)
@@ -199,20 +158,18 @@ span='A dull film about')
             self._by_long_text.setdefault(text_key(text), index)
         rule = NearRule(
             overlap=settings.near_copy_overlap,
-            least_words=settings.near_copy_words,
-            short_overlap=settings.short_copy_overlap,
-            least_short_words=settings.short_copy_words,
+            least_words=_NEAR_COPY_WORDS,
+            short_overlap=_SHORT_COPY_OVERLAP,
+            least_short_words=_SHORT_COPY_WORDS,
             chance_rows=settings.chance_rows,
         )
         self._whole = NearTexts([joined(row) for row in self._rows], rule)
         self._long_text_rows = np.array(list(long_texts.values()), dtype=np.int64)
         self._single = NearTexts(list(long_texts), rule)
-        self._spans = SpanIndex(
-            self._rows, settings.seed_words, settings.common_rows, settings.span_words
-        )
+        self._spans = SpanIndex(self._rows, _SEED_WORDS, _COMMON_ROWS, settings.span_words)
 
     def find(self, queries: Sequence[TextRow]) -> CopyFindings:
-        """The worst that each query does; of copies of one kind, the closest."""
+        """The worst copy that each query is; of copies of one kind, the closest."""
         if queries and self._rows and _texts_per_row(queries, "queries") != self._n_texts:
             raise InputError(
                 f"rows of {len(queries[0])} texts are compared with rows of {self._n_texts}",
@@ -221,12 +178,12 @@ span='A dull film about')
             )
         runs = self._spans.runs(queries)
         longest = runs.longest()
-        n_words = np.array([sum(len(words(text)) for text in row) for row in queries], np.int64)
+        sizes = np.array([n_words(row) for row in queries], np.int64)
         in_runs = runs.covered()
-        share = in_runs.n_words / n_words[in_runs.query]
+        share = in_runs.n_words / sizes[in_runs.query]
         shares = dict(zip(zip(in_runs.query, in_runs.row, strict=True), share, strict=True))
-        is_excerpt = share >= self._settings.covered_share
-        is_excerpt &= in_runs.n_words >= self._settings.long_text_words
+        is_excerpt = share >= _COVERED_SHARE
+        is_excerpt &= in_runs.n_words >= _LONG_TEXT_WORDS
         excerpts = Pairs(in_runs.query[is_excerpt], in_runs.row[is_excerpt], share[is_excerpt])
         near = self._near(queries, excerpts)
         findings = []
@@ -266,14 +223,14 @@ span='A dull film about')
     def _finding(
         self, query: int, row: TextRow, reference: int, kind: CopyKind, overlap: float
     ) -> CopyFinding:
-        text, start, n_words = longest_shared_run(row, self._rows[reference])
-        span = span_text(row[text], start, n_words) if n_words else ""
-        return CopyFinding(query, reference, kind, overlap, n_words, span)
+        text, start, length = longest_shared_run(row, self._rows[reference])
+        span = span_text(row[text], start, length) if length else ""
+        return CopyFinding(query, reference, kind, overlap, length, span)
 
     def _long_texts(self, row: TextRow) -> list[str]:
         if len(row) == 1:
             return []  # the whole row
-        return [text for text in row if len(words(text)) >= self._settings.long_text_words]
+        return [text for text in row if len(words(text)) >= _LONG_TEXT_WORDS]
 
 
 def _texts_per_row(rows: Sequence[TextRow], name: str) -> int:

@@ -1,46 +1,55 @@
-"""How close rows are to the rows that were learned from, beside rows that were not.
+"""Whether rows are closer to what the language model was trained on than to what it was not.
 
 Closeness alone says little: rows of one subject are close to each other. Two comparisons say more.
-The held-out rows' own distances to the members are what real, unseen rows have. And if nothing was
-memorised, members and non-members could change places, so that a query is as often closest to the
-one as to the other: that share, over sets of equal size and classes, has a known value, ½.
+The distances of unseen rows to the members are what real rows have. And if nothing was memorised,
+members and non-members are interchangeable, so that a query is as often closest to the one as to
+the other: that share, over sets of equal size and classes, has a known value, ½.
+
+Members and non-members are corpus rows: which of them the language model was trained on was a
+seeded draw within each class, so that only memorisation distinguishes the two. The evaluation split
+is no such reference, nor are rows added later or excluded for their weights. In sst2, for one,
+train has phrases and the evaluation split has sentences, and generated phrases are closer to
+phrases whatever was memorised.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
-from take.audit.privacy.closest import NO_DRAW, Closest, closest_rows, matched_draws
-from take.audit.privacy.intervals import Estimate, Interval, effective_share_interval
+from take.audit.intervals import Estimate, Interval, effective_share_interval
+from take.audit.privacy.report import Distances, DistancesReport, Histogram, Quantiles, Table
+from take.encoder.embeddings import Embeddings
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import ArrayBlocks, RowBlocks, map_blocks
+from take.rows.blocks import RowBlocks, map_blocks
+from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of, text_keys
+from take.rows.nearest import NO_DRAW, Closest, as_blocks, closest_rows
 from take.rows.random import rng
+
+_MOST_DRAWS = 20
+"""Samples of the larger of the two sides that are compared with the smaller."""
+_MOST_ROWS = 20_000
+"""Members, and non-members, that are compared; of more, a random sample is."""
 
 
 class DistanceSettings(Frozen):
     """`params:audit.distances`.
 
-    >>> DistanceSettings(draws=5).most_queries
+    >>> DistanceSettings(bins=10).most_queries
     2000
     """
 
-    draws: int = Field(
-        default=20,
-        ge=1,
-        le=1000,
-        description="most samples of the larger of the two sets that are compared with the smaller",
-    )
     most_queries: int = Field(
-        default=2000, ge=10, description="rows that are looked at; of more, a random sample is"
+        default=2000, ge=10, description="rows that are measured; of more, a random sample is"
     )
     bins: int = Field(default=40, ge=2, le=1000, description="bars of the histograms")
-    level: float = Field(default=0.95, gt=0, lt=1, description="level of the interval")
     seed: int = Field(default=0, ge=0, lt=2**32)
 
 
@@ -56,74 +65,48 @@ class DistanceEvidence:
     non_member_labels: Int64
 
 
-class Quantiles(Frozen):
-    """Of a distance, or a ratio of two."""
-
-    smallest: float = Field(description="None is below.")
-    p01: float = Field(description="1 % are below.")
-    p05: float = Field(description="5 % are below.")
-    median: float = Field(description="Half of them are below.")
-    p95: float = Field(description="95 % are below.")
-    mean: float = Field(description="Over all rows.")
-
-
-class Histogram(Frozen):
-    """Shares of rows by distance to the closest reference; the bars of each add up to 1."""
-
-    edges: list[float] = Field(description="Of the bars, one more than there are bars.")
-    queries_to_members: list[float] = Field(description="Rows under audit, to all members.")
-    held_out_to_members: list[float] = Field(
-        description="Non-members, to all members: what real, unseen rows have."
+def measure_tables(
+    tables: Mapping[Table, Int64],
+    pool: pd.DataFrame,
+    pool_embeddings: Embeddings,
+    corpus: pd.DataFrame,
+    embeddings: Embeddings,
+    generator_rows: pd.DataFrame,
+    settings: DistanceSettings,
+) -> DistancesReport:
+    """Distances of rows of the pool, by table; nothing where no class has rows on both sides."""
+    roles, was_used = generator_rows["role"], generator_rows["read"] > 0
+    is_member = corpus["id"].isin(set(generator_rows.loc[was_used, "id"])).to_numpy()
+    # Neither rows that were added later, nor rows that were excluded for their weights.
+    randomly_held_out = set(generator_rows.loc[roles.isin(["held_out", "unread"]), "id"])
+    is_other = corpus["id"].isin(randomly_held_out).to_numpy()
+    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
+    # The model has read a text that is in the corpus twice, under two labels, in either row.
+    was_read = keys.isin(set(keys[is_member])).to_numpy()
+    labels = class_ids(corpus)
+    random = rng(settings.seed, "distance sample")
+    members = _sample(np.flatnonzero(is_member), _MOST_ROWS, random)
+    others = _sample(np.flatnonzero(is_other & ~was_read), _MOST_ROWS, random)
+    if not np.intersect1d(labels[members], labels[others]).size:
+        return DistancesReport(tables={})
+    member_vectors, other_vectors = (_vectors(embeddings, rows) for rows in (members, others))
+    pool_labels = class_ids(pool)
+    return DistancesReport(
+        tables={
+            name: measure_distances(
+                DistanceEvidence(
+                    queries=_vectors(pool_embeddings, rows),
+                    members=member_vectors,
+                    non_members=other_vectors,
+                    query_labels=pool_labels[rows],
+                    member_labels=labels[members],
+                    non_member_labels=labels[others],
+                ),
+                settings,
+            )
+            for name, rows in tables.items()
+        }
     )
-    queries_to_matched_members: list[float] = Field(
-        description="Rows under audit, to samples of the members, as many as non-members."
-    )
-    queries_to_matched_non_members: list[float] = Field(
-        description="Rows under audit, to as many non-members of the same classes: without "
-        "memorisation, the same as to the matched members."
-    )
-
-
-class Distances(Frozen):
-    """Euclidean distances between embeddings. Indicators, not guarantees."""
-
-    queries: int = Field(description="Rows under audit that were looked at.")
-    members: int = Field(description="Rows that were learned from.")
-    non_members: int = Field(description="Rows that were not.")
-    matched_rows: int = Field(description="Rows on either side of the comparison that is matched.")
-    draws: int = Field(description="Samples of the larger side it was made with.")
-    closest_member: Quantiles = Field(
-        description="Distance of a row under audit to its closest member (DCR)."
-    )
-    held_out_closest_member: Quantiles = Field(
-        description="The same of non-members: what real, unseen rows have."
-    )
-    closest_matched_member: Quantiles = Field(
-        description="Distance of a row under audit to the closest of as many members as there are "
-        "matched rows, over all draws."
-    )
-    closest_matched_non_member: Quantiles = Field(
-        description="The same to non-members: without memorisation, the same figures."
-    )
-    ratio: Quantiles = Field(
-        description="Distance to the closest member over that to the second closest (NNDR): near 0 "
-        "it belongs to one member; 1 where both distances are 0."
-    )
-    held_out_ratio: Quantiles = Field(description="The same of non-members.")
-    unusually_close: float = Field(
-        description="Share of rows under audit that are closer to a member than all but 1 % of "
-        "non-members are. Rows that are more typical than real ones exceed 1 % as well."
-    )
-    closer_to_members: Estimate = Field(
-        description="Share of rows under audit that are closer to a member than to any non-member, "
-        "over sets of equal size and classes, ties as halves; ½ if nothing was memorised. With f "
-        "times as many members as non-members, a draw holds 1 in f of what may have been copied."
-    )
-    independent_comparisons: float = Field(
-        description="The effective number of comparisons its interval rests on: rows under audit "
-        "with the same closest reference row are one."
-    )
-    histogram: Histogram = Field(description="The distances, for a plot.")
 
 
 def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) -> Distances:
@@ -140,37 +123,69 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
     >>> found.draws, found.closer_to_members.low < 0.5 < found.closer_to_members.high
     (4, True)
     """
-    members, others = _as_blocks(evidence.members), _as_blocks(evidence.non_members)
+    members, others = as_blocks(evidence.members), as_blocks(evidence.non_members)
     _check(evidence, members, others)
     random = rng(settings.seed, "matched draws")
-    queries = evidence.queries[_sample(len(evidence.queries), settings.most_queries, random)]
-    held_out = _read(others, _sample(others.shape[0], settings.most_queries, random))
-    drawn = matched_draws(
-        evidence.member_labels, evidence.non_member_labels, settings.draws, random
-    )
+    most = settings.most_queries
+    queries = evidence.queries[_sample(np.arange(len(evidence.queries)), most, random)]
+    unseen = _read(others, _sample(np.arange(others.shape[0]), most, random))
+    drawn = matched_draws(evidence.member_labels, evidence.non_member_labels, _MOST_DRAWS, random)
 
     to_members = closest_rows(queries, members, drawn.members)
     to_others = closest_rows(queries, others, drawn.non_members)
-    held_to_members = closest_rows(held_out, members, np.full(members.shape[0], NO_DRAW))
-    comparison = _compare(to_members, to_others, settings.level)
-    unseen = held_to_members.first.distance
+    unseen_to_members = closest_rows(unseen, members, np.full(members.shape[0], NO_DRAW))
+    comparison = _compare(to_members, to_others)
+    distance, unseen_distance = to_members.first.distance, unseen_to_members.first.distance
     return Distances(
         queries=len(queries),
         members=members.shape[0],
         non_members=others.shape[0],
         matched_rows=int((drawn.members == 0).sum()),
         draws=comparison.draws,
-        closest_member=_quantiles(to_members.first.distance),
-        held_out_closest_member=_quantiles(unseen),
+        closest_member=_quantiles(distance),
+        unseen_closest_member=_quantiles(unseen_distance),
         closest_matched_member=_quantiles(to_members.over_draws),
         closest_matched_non_member=_quantiles(to_others.over_draws),
         ratio=_quantiles(to_members.ratio),
-        held_out_ratio=_quantiles(held_to_members.ratio),
-        unusually_close=float((to_members.first.distance < np.quantile(unseen, 0.01)).mean()),
+        unseen_ratio=_quantiles(unseen_to_members.ratio),
+        unusually_close=float((distance < np.quantile(unseen_distance, 0.01)).mean()),
         closer_to_members=Estimate.of(comparison.share),
         independent_comparisons=comparison.independent,
-        histogram=_histogram(settings.bins, to_members, to_others, unseen),
+        histogram=_histogram(settings.bins, to_members, to_others, unseen_distance),
     )
+
+
+class Drawn(NamedTuple):
+    """Which draw each row belongs to; every draw has the same number of rows of each class."""
+
+    members: Int64
+    non_members: Int64
+
+
+def matched_draws(
+    member_labels: Int64, other_labels: Int64, most_draws: int, rng: np.random.Generator
+) -> Drawn:
+    """Draws of either side without a row in common: of the smaller side one, the whole of it.
+
+    >>> members, others = np.array([0, 0, 1, 1, 1, 1]), np.array([1, 1, 2])
+    >>> drawn = matched_draws(members, others, 9, np.random.default_rng(0))
+    >>> np.bincount(drawn.members + 1).tolist(), drawn.non_members.tolist()
+    ([2, 2, 2], [0, 0, -1])
+    """
+    sides = (member_labels, other_labels)
+    common = np.intersect1d(member_labels, other_labels)
+    sizes = {label: min(int((side == label).sum()) for side in sides) for label in common}
+    drawn = []
+    for side in sides:
+        n_draws = min(
+            [most_draws, *(int((side == label).sum()) // n for label, n in sizes.items())]
+        )
+        draw = np.full(len(side), NO_DRAW, dtype=np.int64)
+        for label, n in sizes.items():
+            rows = rng.permutation(np.flatnonzero(side == label))[: n * n_draws]
+            draw[rows] = np.arange(len(rows)) // n
+        drawn.append(draw)
+    return Drawn(*drawn)
 
 
 class _Comparison(NamedTuple):
@@ -179,17 +194,17 @@ class _Comparison(NamedTuple):
     draws: int
 
 
-def _compare(to_members: Closest, to_others: Closest, level: float) -> _Comparison:
+def _compare(to_members: Closest, to_others: Closest) -> _Comparison:
     """The share S of queries that are closer to members, and its interval.
 
     In one draw, let j be the closest of all 2n references to a query, and z_j whether it is a
-    member. If members and non-members could change places, the z_j are coin tosses, and with m_j
+    member. If members and non-members are interchangeable, the z_j are coin tosses, and with m_j
     queries closest to j
 
         S = Σ_j (m_j / Q) z_j,    Var S = ¼ Σ_j (m_j / Q)²,
 
     whatever the queries are and however they crowd: Q² / Σ m_j² is the number of independent
-    comparisons. To count queries instead would be to forget that the references are a sample.
+    comparisons. Counting queries instead would ignore that the references are a sample.
 
     Over G draws of one side against the same rows of the other, S is the mean. What two draws
     have in common is the other side, and that is at most half the variance, because either side
@@ -207,7 +222,7 @@ def _compare(to_members: Closest, to_others: Closest, level: float) -> _Comparis
         times = np.unique(closest, return_counts=True)[1]
         crowding[draw] = (times**2).sum() / times.sum() ** 2
     independent = 2 * n_draws / (n_draws + 1) / float(crowding.mean())
-    interval = effective_share_interval(float(shares.mean()), independent, level)
+    interval = effective_share_interval(float(shares.mean()), independent)
     return _Comparison(interval, independent, n_draws)
 
 
@@ -230,14 +245,18 @@ def _histogram(bins: int, members: Closest, others: Closest, unseen: Float32) ->
     return Histogram(
         edges=edges.tolist(),
         queries_to_members=bars[0],
-        held_out_to_members=bars[1],
+        unseen_to_members=bars[1],
         queries_to_matched_members=bars[2],
         queries_to_matched_non_members=bars[3],
     )
 
 
-def _sample(n_rows: int, most: int, random: np.random.Generator) -> Int64:
-    return np.sort(random.permutation(n_rows)[:most])
+def _sample(rows: Int64, most: int, random: np.random.Generator) -> Int64:
+    return np.sort(random.permutation(rows)[:most])
+
+
+def _vectors(embeddings: Embeddings, rows: Int64) -> Float32:
+    return Embeddings(embeddings.strings, embeddings.rows[rows]).read(0, len(rows))
 
 
 def _read(rows: RowBlocks, chosen: Int64) -> Float32:
@@ -246,10 +265,6 @@ def _read(rows: RowBlocks, chosen: Int64) -> Float32:
         return block[inside - start]
 
     return np.concatenate(list(map_blocks(take, rows)))
-
-
-def _as_blocks(rows: RowBlocks | Float32) -> RowBlocks:
-    return ArrayBlocks(rows) if isinstance(rows, np.ndarray) else rows
 
 
 def _check(evidence: DistanceEvidence, members: RowBlocks, others: RowBlocks) -> None:

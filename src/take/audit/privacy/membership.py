@@ -1,31 +1,31 @@
-r"""Membership inference: what the language model gives away of its rows.
+r"""Membership inference: what the language model reveals about its training rows.
 
 The score of a text x is how much fine-tuning has lowered its loss,
 
     s(x) = ( −ln p_base(x) + ln p_tuned(x) ) / tokens,
 
-so that texts which are easy for any model do not pass for known ones (Carlini et al. 2022,
+so that texts which are easy for any model are not taken for memorised ones (Carlini et al. 2022,
 Watson et al. 2022). Scores of texts that were trained on are compared with scores of texts that
-were not, and that were told apart from them by nothing but a seeded draw:
+were not; nothing but a seeded draw separates the two:
 
 - canaries: made-up secrets, planted and not planted;
 - rows: corpus rows that were trained on and that were held out.
 
-AUC 0.5 is what a model that remembers nothing gives. The attacker is one who has both models; who
-has only the distilled rows can tell less.
+AUC 0.5 is what a model that memorised nothing gives. The attacker modelled here has both models;
+one who has only the distilled rows learns less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from take.audit.privacy.intervals import Estimate, auc_interval, tpr_at_fpr
-from take.audit.privacy.settings import MembershipSettings
+from take.audit.intervals import Estimate, auc_interval, tpr_at_fpr
+from take.audit.privacy.report import Attack, MembershipReport
 from take.frozen import Frozen
 from take.generation.finetuning.canaries import (
     canary_rows,
@@ -44,45 +44,21 @@ Losses = Callable[[Rows], Float64]
 _FPR = 0.01
 
 
-class Attack(Frozen):
-    """What one membership test found."""
+class MembershipSettings(Frozen):
+    """`params:audit.membership`."""
 
-    members: int = Field(description="texts that the kept weights were trained on")
-    others: int = Field(description="texts that they were not trained on, drawn alike")
-    auc: Estimate = Field(
-        description="chance that a text trained on scores above one that was not; 0.5: no trace"
+    rows: int = Field(
+        default=96,
+        ge=20,
+        le=100_000,
+        description="corpus rows trained on, and as many held out, whose losses are compared",
     )
-    tpr: Estimate = Field(
-        description="share of the texts trained on that are found when 1 % of the others are "
-        "taken for such; 0.01: no trace"
+    precision: Literal["float32", "bfloat16"] = Field(
+        default="bfloat16",
+        description="of the products: bfloat16 takes half the time where the processor has it, and "
+        "adds an eighth of the spread that scores of canaries have anyway",
     )
-    mean_difference: float = Field(
-        description="how much more fine-tuning lowered their loss, in nats per token"
-    )
-
-
-class MembershipReport(Frozen):
-    """How much the language model remembers; None where there was nothing to compare."""
-
-    canaries: Attack | None = Field(description="planted secrets against those not planted")
-    rows: Attack | None = Field(description="corpus rows trained on against rows held out")
-    repeats: int = Field(description="how often each canary stood among the rows")
-    generated_canaries: int = Field(
-        description="generated rows, before screening, that begin like a canary"
-    )
-    extracted_secrets: int = Field(
-        description="planted numbers that stand in generated rows, before screening"
-    )
-    control_secrets: int = Field(description="numbers never planted that stand in them: by chance")
-
-    def summary(self) -> str:
-        """The figures to look at first, in one line."""
-        parts = [
-            f"{name} AUC {found.auc.value:.2f} [{found.auc.low:.2f}, {found.auc.high:.2f}]"
-            for name, found in (("canaries", self.canaries), ("rows", self.rows))
-            if found is not None
-        ]
-        return ", ".join([*parts, f"{self.extracted_secrets} secrets extracted"])
+    seed: int = Field(default=0, ge=0, lt=2**32)
 
 
 class Membership(NamedTuple):
@@ -104,8 +80,8 @@ def attack(
     secrets = canary_rows(canaries, template)
     score = _scores(base, tuned)
     is_planted = canaries["read"].to_numpy() > 0
-    # A canary that only updates after the kept one read tells nothing either way; nor does a
-    # control of a class without a planted one.
+    # Neither a canary that was only read by updates after the kept one says anything, nor a control
+    # of a class without a planted one.
     is_control = canaries["planted"].to_numpy() == 0
     is_control &= canaries["label"].isin(set(canaries.loc[is_planted, "label"])).to_numpy()
     by_canary = score(secrets)
@@ -131,9 +107,9 @@ def drawn_rows(
     """Rows trained on and rows held out, as tokens: as many of each class on both sides."""
     by_id = generator_rows.set_index("id")
     role = corpus["id"].map(by_id["role"])
-    # Rows that only updates after the kept one have read tell nothing either way.
+    # Rows that were only read by updates after the kept one say nothing either way.
     role = role.where((role != "trained") | (corpus["id"].map(by_id["read"]) > 0))
-    # Rows trained on for their weights differ from others by more than memory.
+    # Rows trained on for their weights differ from others by more than memorisation.
     is_fair = "passed_over" not in set(generator_rows["role"])
     labels = corpus["label"].to_numpy()
     random = rng(settings.seed, "membership sample")
@@ -153,12 +129,12 @@ def drawn_rows(
 
 
 def extracted(samples: pd.DataFrame, canaries: pd.DataFrame) -> tuple[int, int, int]:
-    """Generated rows that begin like a canary; planted numbers and controls that stand in any."""
+    """Generated rows that begin like a canary; planted numbers and controls that any contains."""
     phrase = phrase_of(canaries)
     if phrase is None:
         return 0, 0, 0
     raw = samples["raw"].str.casefold()
-    # However its digits are grouped, and whatever stands around it.
+    # However its digits are grouped, and whatever surrounds it.
     runs = raw.str.replace(r"(?<=\d)[\s.,-]+(?=\d)", "", regex=True).str.findall(r"\d{9,}")
     written = {
         run[start : start + 9]

@@ -11,11 +11,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from pydantic import Field, field_validator
+
 from take.audit.privacy.pii_addresses import emails, ipv4, ipv6
 from take.audit.privacy.pii_numbers import FINDERS, NO_CUE, Finder, cue_distance
 from take.audit.privacy.pii_phones import follows_a_word, phones
 from take.audit.privacy.pii_text import plain
 from take.errors import InputError, closest
+from take.frozen import Frozen
 
 Engine = Literal["patterns", "presidio"]
 
@@ -35,6 +38,22 @@ _MARGIN = 40
 _MANY_DIGITS = 6
 _FEW_DIGITS = re.compile(r"[A-Za-z]|(?:\.[0-9]+){3}")
 _WITH_FEW_DIGITS = ("ipv4", "it_codice_fiscale")
+
+
+class PiiSettings(Frozen):
+    """`params:audit.pii`."""
+
+    engine: Engine = Field(default="patterns", description="'presidio' needs take[pii]")
+    kinds: tuple[str, ...] | None = Field(
+        default=None, description="what is searched for; none: every kind there is"
+    )
+
+    @field_validator("kinds")
+    @classmethod
+    def _are_known(cls, kinds: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if unknown := sorted(set(kinds or ()) - set(ALL_KINDS)):
+            raise ValueError(f"there is no kind {unknown[0]!r}; there are {', '.join(ALL_KINDS)}")
+        return kinds
 
 
 class PiiFinding(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the privacy gate found: numbers and names only, because MLflow logs it."""
+"""What the privacy gate reports: numbers and names only, because MLflow logs it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,49 @@ from typing import Literal
 
 from pydantic import Field
 
-from take.audit.privacy.copies import CopySummary
-from take.audit.privacy.distances import Distances
-from take.audit.privacy.membership import MembershipReport
-from take.audit.privacy.settings import CheckName
+from take.audit.intervals import Estimate
 from take.frozen import Frozen
 from take.generation.finetuning.report import PrivacyReport as SpentBudget
 
+CheckName = Literal[
+    "verbatim",
+    "near_copies",
+    "shared_spans",
+    "distances",
+    "pii",
+    "canaries",
+    "members",
+    "extraction",
+]
 Table = Literal["distilled", "pool"]
 Verdict = Literal["pass", "review", "block"]
 VERDICTS: tuple[Verdict, ...] = ("pass", "review", "block")
 """From best to worst."""
 
 
+class CopySummary(Frozen):
+    """How many rows copy; each counts once, as the worst kind found."""
+
+    rows: int = Field(description="Rows that were checked.")
+    verbatim: int = Field(description="Word for word, but for case, blanks and punctuation.")
+    near_copies: int = Field(description="A few words changed or moved, or an excerpt.")
+    shared_spans: int = Field(description="Otherwise different, with a long run of words of one.")
+    longest_span: int = Field(
+        description="Words of the longest run shared with any row; phrases that many rows contain "
+        "count only within a copy."
+    )
+    copied: float = Field(description="Share of rows with any of the three.")
+    copied_low: float = Field(description="Lower end of its 95 % interval.")
+    copied_high: float = Field(description="Upper end of its 95 % interval.")
+
+
 class Copies(Frozen):
-    """Copies of training rows, and of rows that nothing was learned from."""
+    """Copies of training rows, and of rows that nothing was trained on."""
 
     train: CopySummary
-    held_out: CopySummary = Field(
-        description="the evaluation split in the place of train: what chance gives a set of its "
-        "size"
+    evaluation: CopySummary = Field(
+        description="copies of the evaluation split instead of train: what chance gives a set of "
+        "its size"
     )
 
 
@@ -33,7 +56,7 @@ class PiiCounts(Frozen):
     """Rows with what looks like personal data."""
 
     rows: int = Field(description="rows with any")
-    in_corpus: int = Field(description="rows with such data that stand in the corpus, too")
+    in_corpus: int = Field(description="rows with such data that the corpus contains, too")
     kinds: dict[str, int] = Field(description="findings by kind")
 
 
@@ -43,8 +66,8 @@ class ScreeningCounts(Frozen):
     copies: dict[Table, Copies]
     real_rows: CopySummary | None = Field(
         default=None,
-        description="the evaluation split's own rows in the place of ours, against train: so much "
-        "of it real rows do that nobody copied",
+        description="the evaluation split's own rows checked against train: how much real rows "
+        "overlap that nobody copied",
     )
     pii: dict[Table, PiiCounts]
 
@@ -61,12 +84,123 @@ class ScreeningCounts(Frozen):
         return "; ".join(parts)
 
 
+class Quantiles(Frozen):
+    """Of a distance, or a ratio of two."""
+
+    smallest: float = Field(description="None is below.")
+    p01: float = Field(description="1 % are below.")
+    p05: float = Field(description="5 % are below.")
+    median: float = Field(description="Half of them are below.")
+    p95: float = Field(description="95 % are below.")
+    mean: float = Field(description="Over all rows.")
+
+
+class Histogram(Frozen):
+    """Shares of rows by distance to the closest reference; the bars of each add up to 1."""
+
+    edges: list[float] = Field(description="Of the bars, one more than there are bars.")
+    queries_to_members: list[float] = Field(description="Rows under audit, to all members.")
+    unseen_to_members: list[float] = Field(
+        description="Non-members, to all members: what real, unseen rows have."
+    )
+    queries_to_matched_members: list[float] = Field(
+        description="Rows under audit, to samples of the members, as many as non-members."
+    )
+    queries_to_matched_non_members: list[float] = Field(
+        description="Rows under audit, to as many non-members of the same classes: without "
+        "memorisation, the same as to the matched members."
+    )
+
+
+class Distances(Frozen):
+    """Euclidean distances between embeddings. Indicators, not guarantees."""
+
+    queries: int = Field(description="Rows under audit that were measured.")
+    members: int = Field(description="Rows that the language model was trained on.")
+    non_members: int = Field(description="Rows that it was not trained on.")
+    matched_rows: int = Field(description="Rows on either side of the matched comparison.")
+    draws: int = Field(description="Samples of the larger side in the matched comparison.")
+    closest_member: Quantiles = Field(
+        description="Distance of a row under audit to its closest member (DCR)."
+    )
+    unseen_closest_member: Quantiles = Field(
+        description="The same for non-members: what real, unseen rows have."
+    )
+    closest_matched_member: Quantiles = Field(
+        description="Distance of a row under audit to the closest of as many members as there are "
+        "matched rows, over all draws."
+    )
+    closest_matched_non_member: Quantiles = Field(
+        description="The same to non-members: without memorisation, the same figures."
+    )
+    ratio: Quantiles = Field(
+        description="Distance to the closest member over that to the second closest (NNDR): near 0 "
+        "the row belongs to one member; 1 where both distances are 0."
+    )
+    unseen_ratio: Quantiles = Field(description="The same for non-members.")
+    unusually_close: float = Field(
+        description="Share of rows under audit that are closer to a member than all but 1 % of "
+        "non-members are. Rows that are more typical than real ones exceed 1 % as well."
+    )
+    closer_to_members: Estimate = Field(
+        description="Share of rows under audit that are closer to a member than to any non-member, "
+        "over sets of equal size and classes, ties as halves; ½ if nothing was memorised. With f "
+        "times as many members as non-members, a draw holds 1 in f of what may have been copied."
+    )
+    independent_comparisons: float = Field(
+        description="The effective number of comparisons its interval rests on: rows under audit "
+        "with the same closest reference row count as one."
+    )
+    histogram: Histogram = Field(description="The distances, for a plot.")
+
+
 class DistancesReport(Frozen):
-    """How near rows are to what the language model was trained on, and to what it never read."""
+    """Distances to rows the language model was trained on and to rows it was not, by table."""
 
     tables: dict[Table, Distances] = Field(
         description="empty where it was trained on every row of a class"
     )
+
+
+class Attack(Frozen):
+    """What one membership test found."""
+
+    members: int = Field(description="texts that the kept weights were trained on")
+    others: int = Field(description="texts that they were not trained on, drawn alike")
+    auc: Estimate = Field(
+        description="chance that a text trained on scores above one that was not; 0.5: no trace"
+    )
+    tpr: Estimate = Field(
+        description="share of the texts trained on that are found when 1 % of the others are "
+        "taken for such; 0.01: no trace"
+    )
+    mean_difference: float = Field(
+        description="how much more fine-tuning lowered their loss, in nats per token"
+    )
+
+
+class MembershipReport(Frozen):
+    """How much the language model memorised; None where there was nothing to compare."""
+
+    canaries: Attack | None = Field(description="planted secrets against those not planted")
+    rows: Attack | None = Field(description="corpus rows trained on against rows held out")
+    repeats: int = Field(description="how often each canary was among the rows")
+    generated_canaries: int = Field(
+        description="generated rows, before screening, that begin like a canary"
+    )
+    extracted_secrets: int = Field(
+        description="planted numbers that generated rows contain, before screening"
+    )
+    control_secrets: int = Field(description="numbers never planted that they contain: by chance")
+
+    def summary(self) -> str:
+        """The figures to look at first, in one line."""
+        parts = [
+            f"{name} AUC {found.auc.value:.2f} [{found.auc.low:.2f}, {found.auc.high:.2f}]"
+            for name, found in (("canaries", self.canaries), ("rows", self.rows))
+            if found is not None
+        ]
+        return ", ".join([*parts, f"{self.extracted_secrets} secrets extracted"])
 
 
 class Check(Frozen):
@@ -75,9 +209,7 @@ class Check(Frozen):
     name: CheckName
     verdict: Verdict
     sentence: str = Field(description="what was found, in words")
-    overridden: str | None = Field(
-        default=None, description="who let it pass all the same, and why"
-    )
+    overridden: str | None = Field(default=None, description="who overrides the block, and why")
 
 
 class PrivacyReport(Frozen):
@@ -102,7 +234,7 @@ class PrivacyReport(Frozen):
 
     @property
     def word(self) -> str:
-        """What may be said of the rows.
+        """What may be claimed about the rows.
 
         ε covers the language model's training rows; the rows were also scored and selected by
         computations that no ε covers.
@@ -112,7 +244,7 @@ class PrivacyReport(Frozen):
         return f"screened; generator trained with ε = {self.spent.epsilon:.2f}"
 
     def limits_in_words(self) -> str:
-        """Limits that somebody has changed, for people; empty if none."""
+        """The limits that were changed, in a sentence; empty if none."""
         changed = ", ".join(
             f"{name} {'none' if value is None else f'{value:g}'}"
             for name, value in self.changed_limits.items()

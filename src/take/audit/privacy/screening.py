@@ -1,4 +1,4 @@
-"""What stands in rows that should not be given away: copies of other rows, personal data."""
+"""What rows contain that should not be released: copies of other rows, personal data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
-from take.audit.privacy.pii import ALL_KINDS, PiiFinding, find_pii, masked
+from take.audit.privacy.pii import ALL_KINDS, PiiFinding, PiiSettings, find_pii, masked
 from take.audit.privacy.pii_text import plain
 from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
-from take.audit.privacy.settings import PiiSettings
-from take.generation.screening.known import text_rows
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.normalise import text_rows
 
 FINDING_COLUMNS = {
     "where": "str",
@@ -25,7 +24,7 @@ FINDING_COLUMNS = {
     "value": "float64",
     "span": "str",
 }
-"""Columns of the table of findings: in which table and row what was found, and what it copies."""
+"""Columns of the table of findings: what was found in which table and row, and what it copies."""
 
 
 class Screened(NamedTuple):
@@ -42,10 +41,10 @@ def screened(
     copies: CopySettings,
     pii: PiiSettings,
 ) -> Screened:
-    """Look for copies of either split, and for personal data, in every table of rows."""
+    """Search every table of rows for copies of either split, and for personal data."""
     columns = TEXT_COLUMNS[task_of(corpus)]
     texts = {name: text_rows(table, columns) for name, table in tables.items()}
-    splits = {"train": corpus, "held_out": evaluation_split}
+    splits = {"train": corpus, "evaluation": evaluation_split}
     rows: list[dict[str, Any]] = []
     counts: dict[Table, dict[str, Any]] = {name: {} for name in tables}
     real_rows = None
@@ -141,7 +140,7 @@ class _Personal:
                 yield texts[finding.row], finding
 
     def _in_corpus(self) -> frozenset[str]:
-        """Only looked for once something was found: mostly nothing is."""
+        """Searched only once something was found: mostly nothing is."""
         if self._known is None:
             self._known = frozenset(_value(*found) for found in self._findings(self._corpus))
         return self._known

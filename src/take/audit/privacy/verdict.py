@@ -1,7 +1,7 @@
-"""From what was found to pass, review or block: one function a check, thresholds in the settings.
+"""From what was found to pass, review or block: one function per check, thresholds in `Limits`.
 
-A share or an AUC speaks against the rows when the lower end of its interval does, so that a set
-too small to tell anything is not accused by chance; what could not be told is said.
+A share or an AUC counts against the rows when the lower end of its interval does, so that a set
+too small to show anything is not flagged by chance. A check that is inconclusive says so.
 """
 
 from __future__ import annotations
@@ -10,19 +10,90 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from take.audit.privacy.distances import Distances
-from take.audit.privacy.intervals import Estimate, proportion_interval
-from take.audit.privacy.membership import Attack, MembershipReport
+from pydantic import Field, field_validator
+
+from take.audit.intervals import Estimate, proportion_interval
 from take.audit.privacy.report import (
     VERDICTS,
+    Attack,
     Check,
+    CheckName,
+    Distances,
+    MembershipReport,
     PrivacyReport,
     ScreeningCounts,
     Table,
     Verdict,
 )
-from take.audit.privacy.settings import CheckName, Limits
+from take.frozen import Frozen
 from take.generation.finetuning.report import PrivacyReport as SpentBudget
+
+
+class Limits(Frozen):
+    """`limits` within `params:audit.gate`: from which figure on a check says review or block.
+
+    Shares are of rows. Where a figure has an interval, its lower end counts: it takes evidence to
+    stop an export. Where a limit is null, the check never gives that verdict.
+    """
+
+    verbatim_block: int | None = Field(
+        default=1, ge=1, description="distilled rows that copy a training row word for word"
+    )
+    near_copies_block: int | None = Field(
+        default=1, ge=1, description="distilled rows that nearly copy one"
+    )
+    pool_copies_review: float | None = Field(
+        default=0.001,
+        ge=0,
+        le=1,
+        description="share of the pool that copies, or nearly, and is beyond that of real rows",
+    )
+    shared_spans_review: int | None = Field(
+        default=1, ge=1, description="distilled rows with a long run of a training row's words"
+    )
+    closer_review: float | None = Field(
+        default=0.5, ge=0, le=1, description="rows closer to rows trained on than to others, share"
+    )
+    closer_block: float | None = Field(default=0.6, ge=0, le=1)
+    pii_review: int | None = Field(
+        default=1, ge=1, description="distilled rows with what looks like personal data"
+    )
+    pii_block: int | None = Field(
+        default=1, ge=1, description="distilled rows with such data that the corpus contains, too"
+    )
+    auc_review: float | None = Field(
+        default=0.6, ge=0.5, le=1, description="AUC of membership inference"
+    )
+    auc_block: float | None = Field(default=0.8, ge=0.5, le=1)
+    tpr_review: float | None = Field(
+        default=0.05, ge=0, le=1, description="share found at 1 % false alarms"
+    )
+    tpr_block: float | None = Field(default=0.25, ge=0, le=1)
+    extraction_block: int | None = Field(
+        default=1, ge=1, description="planted secrets that the language model wrote down"
+    )
+
+
+class GateSettings(Frozen):
+    """`params:audit.gate`.
+
+    >>> GateSettings(override={"pii": "J. Doe: invented numbers"}).override["pii"]
+    'J. Doe: invented numbers'
+    """
+
+    limits: Limits = Limits()
+    override: dict[CheckName, str] = Field(
+        default_factory=dict,
+        description="checks that may not stop the export, each with who decided that and why",
+    )
+
+    @field_validator("override")
+    @classmethod
+    def _is_signed(cls, override: dict[CheckName, str]) -> dict[CheckName, str]:
+        for name, reason in override.items():
+            if not reason.strip():
+                raise ValueError(f"override.{name} does not say who overrides it and why")
+        return override
 
 
 @dataclass(frozen=True)
@@ -36,7 +107,7 @@ class Evidence:
 
 
 def judge(evidence: Evidence, limits: Limits, override: Mapping[CheckName, str]) -> PrivacyReport:
-    """The verdict: the worst of all checks; an override lets a block pass and is recorded."""
+    """The verdict: the worst of all checks; an override lifts a block and is recorded."""
     checks = [
         Check(
             name=name,
@@ -125,8 +196,8 @@ def _distances(evidence: Evidence, limits: Limits) -> _Found:
         return (
             "distances",
             "review",
-            "Whether rows are closer to what the language model was trained on could not be told: "
-            "there are no rows that chance alone kept from it.",
+            "Whether rows are closer to what the language model was trained on is inconclusive: "
+            "there are no randomly held-out rows to compare with.",
         )
     verdicts, sentences = [], []
     for name, found in evidence.distances.items():
@@ -149,8 +220,8 @@ def _pii(evidence: Evidence, limits: Limits) -> _Found:
             _from(distilled.in_corpus, None, limits.pii_block),
         ),
         f"Distilled rows with an address or number that looks like personal data: "
-        f"{distilled.rows}{f' ({kinds})' if kinds else ''}; with one that also stands in the "
-        f"corpus: {distilled.in_corpus}. Such rows in the pool: {pool.rows:,}.",
+        f"{distilled.rows}{f' ({kinds})' if kinds else ''}; with one that the corpus also "
+        f"contains: {distilled.in_corpus}. Such rows in the pool: {pool.rows:,}.",
     )
 
 
@@ -159,7 +230,7 @@ def _membership(
 ) -> _Found:
     what = "planted secrets" if name == "canaries" else "rows trained on"
     if found is None:
-        return name, "review", f"Telling {what} from others was not tried: nothing to compare."
+        return name, "review", f"Telling {what} from others was not tested: nothing to compare."
     auc, tpr = found.auc, found.tpr
     return (
         name,
@@ -174,12 +245,12 @@ def _membership(
 
 def _extraction(found: MembershipReport, limits: Limits) -> _Found:
     if found.canaries is None:
-        return "extraction", "review", "No secrets were planted, so none could be looked for."
+        return "extraction", "review", "No secrets were planted, so extraction was not tested."
     return (
         "extraction",
         _from(found.extracted_secrets, None, limits.extraction_block),
-        f"Of the planted secrets, {found.extracted_secrets} stand in what the model wrote, "
-        f"before screening; rows that begin like one: {found.generated_canaries:,}.",
+        f"{found.extracted_secrets} of the planted secrets are in what the model generated, before "
+        f"screening; rows that begin like one: {found.generated_canaries:,}.",
     )
 
 

@@ -15,9 +15,8 @@ from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import as_words, count, plural, share
 
 if TYPE_CHECKING:
-    from take.audit.privacy.copies import CopySummary
-    from take.audit.privacy.intervals import Estimate
-    from take.audit.privacy.membership import Attack
+    from take.audit.intervals import Estimate
+    from take.audit.privacy.report import Attack, CopySummary
 
 TABLES = {"distilled": "Distilled rows", "pool": "Pool rows"}
 _MOST_FINDINGS = 60  # of each table, on the page
@@ -54,7 +53,7 @@ def _copies(evidence: ReportEvidence) -> list[dict[str, Any]]:
     lines: list[tuple[str, str, CopySummary]] = []
     for table, found in report.copies.items():
         lines.append((TABLES[table], "training rows", found.train))
-        lines.append((TABLES[table], "held-out rows", found.held_out))
+        lines.append((TABLES[table], "held-out rows", found.evaluation))
     if report.real_rows is not None:
         lines.append(("Held-out rows", "training rows", report.real_rows))
     return [{"of": of, "reference": to, **found.model_dump()} for of, to, found in lines]
@@ -72,7 +71,7 @@ def _findings(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]
     order = {"verbatim": 0, "near_copy": 1, "shared_span": 3}
     shown = []
     for where, name in TABLES.items():
-        mine = found[(found["where"] == where) & (found["reference"] != "held_out")]
+        mine = found[(found["where"] == where) & (found["reference"] != "evaluation")]
         mine = mine.sort_values(
             ["kind", "value"],
             key=lambda part: part.map(order).fillna(2) if part.name == "kind" else -part,
@@ -144,11 +143,11 @@ def _closest(evidence: ReportEvidence) -> list[dict[str, Any]]:
     """Distances and ratios of distances as figures, with those of real rows below each."""
     lines: list[dict[str, Any]] = []
     for table, found in evidence.privacy.distances.items():
-        mine, real = found.closest_member, found.held_out_closest_member
+        mine, real = found.closest_member, found.unseen_closest_member
         lines.append(
             {"name": TABLES[table], **mine.model_dump(), "ratio": found.ratio.median, "yard": False}
         )
-        held_out = {"name": "real rows beside them", "ratio": found.held_out_ratio.median}
+        held_out = {"name": "real rows beside them", "ratio": found.unseen_ratio.median}
         lines.append({**held_out, **real.model_dump(), "yard": True})
     # Real rows are the same beside either table, as far as both look at all of them.
     return [line for i, line in enumerate(lines) if line not in lines[i + 1 :]]

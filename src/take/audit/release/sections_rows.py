@@ -125,7 +125,7 @@ def _flags(findings: pd.DataFrame) -> dict[str, list[str]]:
     """Kinds of findings by distilled row."""
     if findings.empty:
         return {}
-    mine = findings[(findings["where"] == "distilled") & (findings["reference"] != "held_out")]
+    mine = findings[(findings["where"] == "distilled") & (findings["reference"] != "evaluation")]
     return {
         str(row): sorted({str(kind).replace("_", " ") for kind in kinds})
         for row, kinds in mine.groupby("row")["kind"]

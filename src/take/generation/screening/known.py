@@ -10,41 +10,12 @@ import pandas as pd
 
 from take.encoder.embeddings import Embeddings
 from take.generation.screening.settings import ScreeningSettings
-from take.text.normalise import text_key, words
-from take.text.overlap import OverlapIndex, nearest
+from take.rows.pairs import nearest_by_cosine
+from take.text.normalise import TextRow, joined, n_words, row_key, text_key, text_rows, words
+from take.text.overlap import OverlapIndex
 
-TextRow = tuple[str, ...]
-"""One text, or the two of a pair."""
 Details = list[str | None]
 """For each candidate what it copies, or nothing."""
-
-# No key holds it: keys are letters and digits.
-_BETWEEN_TEXTS = "\x1f"
-
-
-def text_rows(rows: pd.DataFrame, columns: Sequence[str]) -> list[TextRow]:
-    """The texts of each row."""
-    return list(zip(*(rows[column].tolist() for column in columns), strict=True))
-
-
-def as_columns(rows: Sequence[TextRow]) -> list[list[str]]:
-    """The texts column by column, as the encoder takes them."""
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-def row_key(row: TextRow) -> str:
-    """What two rows share if their texts are equal but for case, blanks and punctuation."""
-    return _BETWEEN_TEXTS.join(map(text_key, row))
-
-
-def joined(row: TextRow) -> str:
-    """All words of a row, as the overlap of words sees it: a pair's texts may change places."""
-    return " ".join(row)
-
-
-def n_words(row: TextRow) -> int:
-    """How many words a row has."""
-    return sum(len(words(text)) for text in row)
 
 
 class KnownRows:
@@ -68,9 +39,8 @@ class KnownRows:
         self._by_key: dict[str, int] = {}
         self._by_long_text: dict[str, int] = {}
         for index, row in enumerate(self.rows):
-            keys = [text_key(text) for text in row]
-            if all(keys):
-                self._by_key.setdefault(_BETWEEN_TEXTS.join(keys), index)
+            if all(map(text_key, row)):
+                self._by_key.setdefault(row_key(row), index)
             for text in self._long_texts(row):
                 self._by_long_text.setdefault(text_key(text), index)
 
@@ -134,7 +104,7 @@ class KnownRows:
         threshold = self._settings.near_copy_cosine
         if threshold is None:
             return [None] * len(candidates)
-        found = nearest(embedded, known)
+        found = nearest_by_cosine(embedded, known)
         is_long = [n_words(row) >= self._settings.near_copy_words for row in candidates]
         is_near = np.array(is_long, dtype=np.bool_) & (found.value >= threshold)
         return [

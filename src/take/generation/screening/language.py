@@ -22,9 +22,8 @@ from functools import cache
 
 import numpy as np
 
-from take.generation.screening.known import TextRow
 from take.generation.screening.settings import ScreeningSettings
-from take.text.normalise import words
+from take.text.normalise import TextRow, words
 
 # A script that fewer letters than this are in is one the corpus does not use: a name, a quotation.
 _RARE_SCRIPT = 0.001

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings, MappedVectors
-from take.generation.screening.known import TextRow, joined, n_words, row_key
 from take.generation.screening.reasons import Reason, Verdict
 from take.generation.screening.settings import ScreeningSettings
 from take.rows.arrays import Float32
 from take.rows.blocks import block_bounds
-from take.text.overlap import OverlapIndex, Pairs, near_pairs
+from take.rows.pairs import Pairs, pairs_by_cosine
+from take.text.normalise import TextRow, joined, n_words, row_key
+from take.text.overlap import OverlapIndex
 
 _BLOCK_ROWS = 1024
 """Rows compared with one another at a time: bounds memory, changes nothing else."""
@@ -140,7 +141,7 @@ class Pool:
         nothing = np.zeros_like(kept[0]) if kept else np.zeros((1, 1), dtype=np.float32)
         offered = [nothing if o.vectors is None else o.vectors for o in offers]
         threshold = self._settings.near_copy_cosine or 0.0
-        return near_pairs(
+        return pairs_by_cosine(
             _embeddings([offered[number] for number in queries], nothing),
             _embeddings([*self._vectors, *offered], nothing),
             threshold,

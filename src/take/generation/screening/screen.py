@@ -11,19 +11,14 @@ import pandas as pd
 
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
-from take.generation.screening.known import (
-    Details,
-    KnownRows,
-    TextRow,
-    as_columns,
-    text_rows,
-)
+from take.generation.screening.known import Details, KnownRows
 from take.generation.screening.pool import Offer, Pool
 from take.generation.screening.reasons import KEPT, Reason, Verdict
 from take.generation.screening.settings import ScreeningSettings
 from take.generation.screening.sight import SightChecks
 from take.rows.arrays import Float32, Float64
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.normalise import TextRow, as_columns, text_rows
 
 _CANDIDATE_COLUMNS = ("label", "index", "raw", "finished", "tokens")
 

@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from take.generation.screening.known import TextRow
 from take.generation.screening.language import CorpusLanguage
 from take.generation.screening.loops import LoopBounds
 from take.generation.screening.reasons import Reason, Verdict
 from take.generation.screening.settings import ScreeningSettings
+from take.text.normalise import TextRow
 
 _SAMPLE_ROWS = 20_000
 """Rows that the learned bounds are read off: enough for a quantile of 1 in 1,000."""

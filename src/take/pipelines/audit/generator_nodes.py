@@ -11,12 +11,12 @@ import pandas as pd
 from take.audit.privacy.membership import (
     Losses,
     Membership,
-    MembershipReport,
+    MembershipSettings,
     attack,
     drawn_rows,
     extracted,
 )
-from take.audit.privacy.settings import MembershipSettings
+from take.audit.privacy.report import MembershipReport
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.losses import row_losses
 from take.generation.finetuning.settings import FineTuningSettings
@@ -26,6 +26,7 @@ from take.rows.labelled import class_names, task_of
 
 _logger = logging.getLogger(__name__)
 
+_BATCH_ROWS = 64
 _MOST_LOGITS = 100_000_000  # in memory at a time, in three copies: about a gigabyte
 
 
@@ -70,7 +71,7 @@ def _losses(model: Any, template: Template, settings: MembershipSettings) -> Los
 
     def mean_losses(rows: Any) -> Any:
         longest = int(rows.lengths.max())
-        batch_rows = max(1, min(settings.batch_rows, most_tokens // longest))
+        batch_rows = max(1, min(_BATCH_ROWS, most_tokens // longest))
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
             losses = row_losses(model, rows, batch_rows, template.end_id)
         return losses.total / losses.tokens

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from take.audit.privacy.copies import CopySettings
-from take.audit.privacy.distances import DistanceSettings
-from take.audit.privacy.nearness import measured_nearness
+from take.audit.privacy.distances import DistanceSettings, measure_tables
+from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.report import DistancesReport, Table
 from take.audit.privacy.screening import Screened, screened
-from take.audit.privacy.settings import PiiSettings
 from take.encoder.embeddings import Embeddings
 from take.rows.arrays import Int64
 
@@ -45,6 +44,6 @@ def measure_distances(
     """Whether rows are nearer to what the language model was trained on than to what it was not."""
     chosen = pd.Index(pool["id"]).get_indexer(distilled["id"])
     tables: dict[Table, Int64] = {"distilled": chosen, "pool": np.arange(len(pool))}
-    return measured_nearness(
+    return measure_tables(
         tables, pool, pool_embeddings, corpus, embeddings, generator_rows, settings
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from take.audit.privacy.membership import MembershipReport
-from take.audit.privacy.report import DistancesReport, PrivacyReport, ScreeningCounts
-from take.audit.privacy.settings import GateSettings
-from take.audit.privacy.verdict import Evidence, judge
+from take.audit.privacy.report import (
+    DistancesReport,
+    MembershipReport,
+    PrivacyReport,
+    ScreeningCounts,
+)
+from take.audit.privacy.verdict import Evidence, GateSettings, judge
 from take.generation.finetuning.report import FineTuningReport
 
 _logger = logging.getLogger(__name__)

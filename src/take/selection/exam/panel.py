@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from take.encoder.embeddings import sparse_pairs
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import block_bounds
 from take.selection.exam.objective import cross_entropy, teaching_codes
@@ -110,18 +111,10 @@ def make_viewer(texts: Sequence[Sequence[str]], mean: Float32) -> Viewer:
         lengths = np.linalg.norm(moved, axis=1, keepdims=True)
         centred = moved / np.where(lengths > 0, lengths, 1)
         columns = [vectorizer.transform(column) for column in of_texts]
-        lexical = columns[0] if len(columns) == 1 else _pairs(*columns)
+        lexical = columns[0] if len(columns) == 1 else sparse_pairs(*columns)
         return Views(phi, centred.astype(np.float32), lexical)
 
     return view
-
-
-def _pairs(u: Any, v: Any) -> Any:
-    from scipy.sparse import hstack
-    from sklearn.preprocessing import normalize
-
-    quarters = [u, v, abs(u - v), u.multiply(v).tocsr()]
-    return normalize(hstack([normalize(quarter) for quarter in quarters], format="csr"))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 
-from take.audit.privacy.intervals import (
+from take.audit.intervals import (
     Interval,
     auc_interval,
     effective_share_interval,

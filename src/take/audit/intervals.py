@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from take.audit.release.shares import clopper_pearson
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Float64
@@ -40,6 +39,26 @@ class Estimate(Frozen):
     def of(cls, interval: Interval) -> Estimate:
         """From an interval."""
         return cls(value=interval.value, low=interval.low, high=interval.high)
+
+
+def clopper_pearson(
+    count: ArrayLike, total: ArrayLike, confidence: float | Float64
+) -> tuple[Float64, Float64]:
+    """The exact interval of a share, by Beta quantiles; counts may be fractions and arrays.
+
+    >>> low, high = clopper_pearson([0, 5], [10, 10], 0.95)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.187], [0.308, 0.813])
+    """
+    from scipy.special import betaincinv
+
+    k, n = np.broadcast_arrays(np.asarray(count, np.float64), np.asarray(total, np.float64))
+    k = np.clip(k, 0, n)
+    tail = (1 - np.asarray(confidence)) / 2
+    with np.errstate(invalid="ignore"):
+        low = np.where(k > 0, betaincinv(np.maximum(k, 1e-12), n - k + 1, tail), 0.0)
+        high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1e-12), 1 - tail), 1.0)
+    return low, high
 
 
 def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval:
