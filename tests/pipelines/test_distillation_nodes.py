@@ -168,7 +168,7 @@ def test_the_description_counts_what_the_tables_say(
     assert report.coverage.own_class.mean == pytest.approx(mean, rel=1e-4)
     assert described.budget_curve["rows_per_class"].tolist() == list(range(1, 11))  # 2 × budget
     assert described.least_covered["id"].isin(made.corpus["id"]).all()
-    pictures = (described.transport_map, described.coverage_plot, described.budget_plot)
+    pictures = (described.transport_plot, described.coverage_plot, described.budget_plot)
     texts = [*made.corpus["text"], *made.pool["text"]]
     for figure in (*pictures, nodes.plot_search(exam_choice.report)):
         drawn = figure.to_json()

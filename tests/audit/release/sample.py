@@ -27,8 +27,8 @@ from take.generation.screening.ledger import LedgerReport
 from take.rows.blocks import ArrayBlocks
 from take.scoring.report import ScoringReport
 from take.selection.describe.curve import CurveOptions, budget_curve
-from take.selection.describe.figures import transport_figure
 from take.selection.describe.lineage import Distillation, lineage_tables, trace
+from take.selection.describe.map import map_coordinates
 from take.selection.describe.report import ClassDistilled, DistillationReport, Region, RunFacts
 from take.selection.report import SelectionReport
 from tests.audit.release.released import MADE, corpus_report, evaluated, filled
@@ -177,7 +177,7 @@ def evidence(
         "reproduction": MADE,
         "lineage": lineage,
         "corpus": corpus,
-        "transport_map": transport_figure(distillation, traced, names),
+        "map_coordinates": map_coordinates(distillation, traced),
         "least_covered": least_covered(corpus, distilled, pair),
         "membership_scores": scores,
         "balance_terms": balance.terms,

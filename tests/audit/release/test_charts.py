@@ -6,10 +6,11 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from take.audit.release.charts import Mark, Series, curve, histogram
-from take.audit.release.charts_map import Places, Spot, coverage_map, places
+from take.audit.release.charts_map import Spot, coverage_map
 from take.audit.release.charts_rows import Row, bar, bars, intervals
 from take.audit.release.charts_svg import GRID, Scale, Tick, log_ticks, round_ticks
 
@@ -77,15 +78,13 @@ def test_bars_stay_in_their_track(part: float, width: str) -> None:
 
 def test_all_names_are_escaped() -> None:
     spot = Spot("row-1", NASTY)
-    found = Places(
-        np.zeros((1, 2)), [np.ones((2, 2))], [np.zeros((1, 2))], [np.ones(1)], np.zeros((1, 2, 2))
-    )
+    found = points(pool=[(0, 0, 0)], corpus=[(1, 1, 0), (1, 1, 0)], distilled=[(0, 0, 0)])
     for drawn in (
         histogram([0, 1], [Series(NASTY, [1]), Series("b", [1])], NASTY, [Mark(0.5, NASTY)]),
         curve([1, 2], [Series(NASTY, [1, 2]), Series("b", [1, 2])], NASTY, NASTY, [(1, 1, NASTY)]),
         intervals([Row(NASTY, 1, 0, 2, NASTY)], Scale(0, 2), [Tick(1, NASTY)], NASTY),
         bars([(NASTY, 1, NASTY)]),
-        coverage_map(found, [NASTY], [[spot]]),
+        coverage_map(found, [NASTY], [spot]),
     ):
         root = parsed(drawn)
         assert "script" not in {one.tag for one in root.iter()}
@@ -95,48 +94,38 @@ def test_all_names_are_escaped() -> None:
         assert NASTY in told
 
 
-def test_map_reads_a_figure_and_its_json() -> None:
-    from tests.audit.release.sample import evidence
-
-    figure = evidence(names=["a", "b", "c"]).transport_map
-    direct, through_json = places(figure), places(_json(figure))
-    assert direct is not None
-    assert through_json is not None
-    for one, other in ((direct, through_json),):
-        assert [part.shape for part in one.distilled] == [(2, 2)] * 3
-        assert sum(mass.sum() for mass in one.masses) == pytest.approx(1)
-        np.testing.assert_allclose(one.ends, other.ends, atol=1e-6)
-        assert not np.isnan(one.ends).any()
+def points(**kinds: list[tuple[float, float, int]]) -> pd.DataFrame:
+    """A map of some points (x, y, label) by kind; distilled rows weigh 0.1, 0.9, 0.9, …"""
+    rows = [
+        {"kind": kind, "x": x, "y": y, "label": label, "row": row, "target": -1}
+        | {"mass": (0.9 if row else 0.1) * (kind == "distilled")}
+        for kind, its in kinds.items()
+        for row, (x, y, label) in enumerate(its)
+    ]
+    return pd.DataFrame(rows)
 
 
-def _json(figure: object) -> dict:
-    import json
-
-    return json.loads(figure.to_json())  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    "figure", [None, {"data": []}, {"data": [{"mode": "lines", "x": [], "y": []}]}]
-)
-def test_what_is_no_map_is_none(figure: object) -> None:
-    assert places(figure) is None
+def test_links_lead_to_the_distilled_row_of_a_corpus_row() -> None:
+    found = points(corpus=[(0, 0, 0), (1, 1, 0)], distilled=[(0, 1, 0), (1, 0, 0)])
+    found.loc[1, "target"] = 1
+    links = of_class(parsed(coverage_map(found, ["a"], [])), "link")
+    assert len(links) == 1
+    start, stop = (end.split() for end in (links[0].get("d") or "").removeprefix("M").split("L"))
+    assert start[0] == stop[0]
+    assert start[1] < stop[1]
 
 
 def test_map_grows_little_with_the_corpus() -> None:
     random = np.random.default_rng(0)
-    many = [random.standard_normal((200_000, 2)) for _ in range(2)]
-    found = Places(many[0], many, [np.zeros((2, 2))] * 2, [np.ones(2)] * 2, np.zeros((0, 2, 2)))
+    few = points(distilled=[(0, 0, 0), (0, 0, 1)])
+    many = pd.DataFrame(random.standard_normal((400_000, 2)), columns=["x", "y"])
+    many = many.assign(kind="corpus", label=np.arange(400_000) % 2, row=0, target=-1, mass=0.0)
+    found = pd.concat([few, many, many.assign(kind="pool")])
     assert len(coverage_map(found, ["a", "b"], [])) < 60_000
 
 
 def test_heavier_rows_are_larger_and_none_covers_a_smaller_one() -> None:
-    found = Places(
-        np.empty((0, 2)),
-        [np.array([[0, 0], [1, 1]])],
-        [np.array([[0.5, 0.5], [0.5, 0.5]])],
-        [np.array([0.1, 0.9])],
-        np.zeros((0, 2, 2)),
-    )
+    found = points(corpus=[(0, 0, 0), (1, 1, 0)], distilled=[(0.5, 0.5, 0), (0.5, 0.5, 0)])
     radii = [
         float(one.get("r") or 0) for one in of_class(parsed(coverage_map(found, ["a"], [])), "spot")
     ]

@@ -181,7 +181,7 @@ def test_every_part_that_may_be_missing_may_be_missing() -> None:
     made = evidence()
     optional = dict.fromkeys(
         (
-            *("lineage", "corpus", "transport_map", "least_covered", "membership_scores"),
+            *("lineage", "corpus", "map_coordinates", "least_covered", "membership_scores"),
             *("balance_terms", "accuracy_summary", "slice_accuracy", "costs"),
         )
     )

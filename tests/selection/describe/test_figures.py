@@ -9,6 +9,7 @@ from take.selection.describe.curve import CurveOptions, budget_curve
 from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure
 from take.selection.describe.indicators import random_choice
 from take.selection.describe.lineage import trace
+from take.selection.describe.map import map_coordinates
 from take.selection.describe.regions import cover
 from take.selection.describe.report import Knee
 from tests.selection.describe.test_lineage import NAMES, distances_of, make_distillation
@@ -26,7 +27,7 @@ def marks_at(figure):
 def test_the_map_shows_rows_by_the_mass_they_stand_for():
     made = make_distillation()
     found = trace(made)
-    figure = transport_figure(made, found, NAMES)
+    figure = transport_figure(map_coordinates(made, found), NAMES)
     sizes = np.concatenate([each.marker.size for each in figure.data if "distilled" in each.name])
     order = np.concatenate([np.flatnonzero(made.target_labels == label) for label in range(3)])
     np.testing.assert_array_equal(np.argsort(sizes), np.argsort(found.assigned[order]))
@@ -40,7 +41,7 @@ def test_the_map_shows_rows_by_the_mass_they_stand_for():
 def test_lines_lead_from_a_row_to_the_row_it_is_assigned_to():
     made = make_distillation()
     found = trace(made)
-    figure = transport_figure(made, found, NAMES)
+    figure = transport_figure(map_coordinates(made, found), NAMES)
     (lines,) = named(figure, "assigned to")
     ends = np.stack([lines.x, lines.y], axis=1).reshape(-1, 3, 2)
     assert np.isnan(ends[:, 2]).all()
@@ -68,7 +69,7 @@ def test_lines_lead_from_a_row_to_the_row_it_is_assigned_to():
 def test_no_figure_grows_with_the_corpus():
     small, large = make_distillation(n_rows=6000), make_distillation(n_rows=24_000)
     for make in (
-        lambda made: transport_figure(made, trace(made), NAMES),
+        lambda made: transport_figure(map_coordinates(made, trace(made)), NAMES),
         lambda made: coverage_figure(
             cover(made), cover(made, random_choice(made, 0)), made.labels, NAMES
         ),
@@ -129,7 +130,7 @@ def test_a_budget_beyond_the_curve_and_no_knee_are_drawn_as_such():
 def test_the_figures_are_json():
     made = make_distillation()
     for figure in (
-        transport_figure(made, trace(made), NAMES),
+        transport_figure(map_coordinates(made, trace(made)), NAMES),
         coverage_figure(cover(made), cover(made), made.labels, NAMES),
         curve_figure(budget_curve(made, CurveOptions(largest=3)), 2),
     ):

@@ -1,32 +1,22 @@
-"""The coverage map: where the corpus lies, and where the distilled rows stand in it."""
+"""The coverage map: corpus, pool and distilled rows in the plane of most variance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from take.audit.release.charts import legend
 from take.audit.release.charts_svg import GRID, Scale, at, chart, element, path, stretched
-from take.rows.arrays import Float64
 
-COLOURS = 10  # classes beyond take the colours anew, with another shape
-_MOST_CORPUS, _MOST_POOL = 2000, 1000  # points: each adds some ten bytes to the page
+COLOURS = 10  # further classes repeat the colours with another shape
+_MOST_CORPUS, _MOST_POOL = 2000, 1000  # points, of about ten bytes each
 _SMALLEST, _LARGEST = 4.0, 15.0  # radii in pixels
 _SHAPES = ("M-1-1H1V1H-1Z", "M0-1.35L1.35 0L0 1.35L-1.35 0Z")
-
-
-class Places(NamedTuple):
-    """Coordinates out of the transport map."""
-
-    pool: Float64  # (m, 2)
-    corpus: list[Float64]  # by class
-    distilled: list[Float64]  # by class, in the order of the distilled table
-    masses: list[Float64]  # by class: share of the corpus's weight
-    ends: Float64  # (l, 2, 2): from a corpus row to the row it is assigned to
 
 
 class Spot(NamedTuple):
@@ -36,93 +26,59 @@ class Spot(NamedTuple):
     title: str
 
 
-def places(figure: Any) -> Places | None:
-    """What a transport map shows; None if it is no such map or has no distilled row in it."""
-    if figure is None:
-        return None
-    traces = figure.to_dict()["data"] if hasattr(figure, "to_dict") else figure.get("data", [])
-    found = Places(np.empty((0, 2)), [], [], [], np.empty((0, 2, 2)))
-    for trace in traces:
-        points = _points(trace)
-        if trace.get("mode") == "lines":
-            # Each pair of ends is followed by a gap.
-            found = found._replace(ends=points[: len(points) // 3 * 3].reshape(-1, 3, 2)[:, :2])
-        elif trace.get("customdata") is not None:
-            found.distilled.append(points)
-            customdata = np.asarray(trace["customdata"], dtype=np.float64).reshape(len(points), -1)
-            found.masses.append(customdata[:, 0] if len(points) else np.zeros(0))
-        elif trace.get("legendgroup") is not None:
-            found.corpus.append(points)
-        else:
-            found = found._replace(pool=points)
-    return found if any(len(part) for part in found.distilled) else None
-
-
 def coverage_map(
-    found: Places, names: Sequence[str], spots: Sequence[Sequence[Spot]], height: int = 460
+    points: pd.DataFrame, names: Sequence[str], spots: Sequence[Spot], height: int = 460
 ) -> Markup:
-    """All layers, the distilled rows on top; each of them leads to its row further up the page.
+    """All layers, the distilled rows on top; each of them links to its row further up the page.
 
-    `spots` has the distilled rows by class, in the order of the distilled table.
+    `points` is the table of `take.selection.describe.map`; `spots` has all distilled rows in order.
     """
-    every = np.concatenate([*found.corpus, *found.distilled, found.pool])
-    (left, low), (right, high) = np.nanmin(every, axis=0), np.nanmax(every, axis=0)
-    x, y = (_roomy(Scale(*ends)) for ends in ((left, right), (low, high)))
+    x, y = (_padded(points[axis]) for axis in "xy")
 
-    def inner(points: Float64) -> NDArray[np.int64]:
-        placed = np.column_stack(
-            [[x.at(p) for p in points[:, 0]], [1 - y.at(p) for p in points[:, 1]]]
-        )
-        return np.round(GRID * placed).astype(np.int64)
+    def inner(part: pd.DataFrame) -> NDArray[np.int64]:
+        placed = np.column_stack([[x.at(p) for p in part["x"]], [1 - y.at(p) for p in part["y"]]])
+        return np.round(GRID * placed).astype(np.int64).reshape(-1, 2)
 
-    layers = [_dots(inner(_thinned(found.pool, _MOST_POOL)), "pool")]
-    n_corpus = sum(map(len, found.corpus))
-    for class_, points in enumerate(found.corpus):
-        most = -(-_MOST_CORPUS * len(points) // max(n_corpus, 1))
-        layers.append(_dots(inner(_thinned(points, most)), f"corpus c{class_ % COLOURS}"))
-    for ends in found.ends:
-        layers.append(path([tuple(end) for end in inner(ends)], "link"))
-    heaviest = max((float(part.max()) for part in found.masses if len(part)), default=0.0) or 1.0
+    pool, corpus, distilled = (
+        points[points["kind"] == kind] for kind in ("pool", "corpus", "distilled")
+    )
+    layers = [_dots(inner(_thinned(pool, _MOST_POOL)), "pool")]
+    for label in range(len(names)):
+        mine = corpus[corpus["label"] == label]
+        most = -(-_MOST_CORPUS * len(mine) // max(len(corpus), 1))
+        layers.append(_dots(inner(_thinned(mine, most)), f"corpus c{label % COLOURS}"))
+    linked = corpus[corpus["target"] >= 0]
+    ends = zip(inner(linked), inner(distilled.set_index("row").loc[linked["target"]]), strict=True)
+    layers += [path([tuple(start), tuple(stop)], "link") for start, stop in ends]
+    heaviest = float(distilled["mass"].max()) or 1.0
     rows = []
-    for class_, (points, masses) in enumerate(zip(found.distilled, found.masses, strict=True)):
-        for i, (point, mass) in enumerate(zip(points, masses, strict=True)):
-            radius = _SMALLEST + (_LARGEST - _SMALLEST) * float(np.sqrt(mass / heaviest))
-            spot = spots[class_][i] if class_ < len(spots) and i < len(spots[class_]) else None
-            rows.append(
-                (radius, _spot(at(x.at(point[0])), at(1 - y.at(point[1])), radius, class_, spot))
-            )
+    for row in distilled.sort_values("label", kind="stable").itertuples():
+        radius = _SMALLEST + (_LARGEST - _SMALLEST) * float(np.sqrt(row.mass / heaviest))
+        spot = spots[row.row] if row.row < len(spots) else None
+        place = at(x.at(row.x)), at(1 - y.at(row.y))
+        rows.append((radius, _spot(*place, radius, row.label, spot)))
     # The smallest last, so that none is hidden whole.
     on_top = [drawn for _, drawn in sorted(rows, key=lambda row: -row[0])]
-    label = f"Map of {len(rows)} distilled rows among corpus rows of {len(names)} classes"
+    label_ = f"Map of {len(rows)} distilled rows among corpus rows of {len(names)} classes"
     keys = legend([*((name, _key(i)) for i, name in enumerate(names)), ("pool", "pool")])
-    plot = chart([stretched(layers), *on_top], label, height=height)
-    return keys + plot
+    return keys + chart([stretched(layers), *on_top], label_, height=height)
 
 
-def _points(trace: Mapping[str, Any]) -> Float64:
-    columns = []
-    for axis in "xy":
-        values = trace.get(axis)
-        # JSON has None where a line is interrupted.
-        values = [] if values is None else [np.nan if v is None else v for v in values]
-        columns.append(np.array(values, dtype=np.float64))
-    return np.column_stack(columns)
-
-
-def _thinned(points: Float64, most: int) -> Float64:
-    """Evenly out of their order, which is that of a seeded draw."""
+def _thinned(points: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Evenly along their order, which is that of a seeded draw."""
     if len(points) <= most:
         return points
-    return points[np.linspace(0, len(points) - 1, most).astype(np.int64)]
+    return points.iloc[np.linspace(0, len(points) - 1, most).astype(np.int64)]
 
 
-def _roomy(scale: Scale) -> Scale:
-    room = (scale.high - scale.low or 1) * 0.04
-    return Scale(scale.low - room, scale.high + room)
+def _padded(values: pd.Series) -> Scale:
+    low, high = float(values.min()), float(values.max())
+    margin = (high - low or 1) * 0.04
+    return Scale(low - margin, high + margin)
 
 
 def _dots(points: NDArray[np.int64], class_: str) -> Markup:
-    """Many dots as one path: lines without length, of which the round ends are seen."""
+    """Many dots as one path: lines without length, whose round caps are visible."""
     written = "".join(f"M{x} {y}h0" for x, y in np.unique(points, axis=0))
     return element("path", d=written, class_=f"dots {class_}") if written else Markup("")
 

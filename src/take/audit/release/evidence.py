@@ -74,8 +74,8 @@ class ReportEvidence(Evidence):
     """The training rows behind each distilled row, with their texts; never released."""
     corpus: pd.DataFrame | None = None
     """Source texts by id, to show what a finding refers to; never released."""
-    transport_map: Any = None
-    """A Plotly figure (`take.selection.describe.figures.transport_figure`), or its dict."""
+    map_coordinates: pd.DataFrame | None = None
+    """`take.selection.describe.map`."""
     least_covered: pd.DataFrame | None = None
     membership_scores: pd.DataFrame | None = None
     """group, member, score."""

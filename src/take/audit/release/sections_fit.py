@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from take.audit.release.charts import Mark, Series, curve, histogram
-from take.audit.release.charts_map import coverage_map, places
+from take.audit.release.charts_map import coverage_map
 from take.audit.release.evidence import ReportEvidence
 from take.audit.release.sections import Figure, Tile
 from take.audit.release.sections_rows import Passage, spots
@@ -171,16 +170,12 @@ def _pool(evidence: ReportEvidence) -> list[tuple[str, str, str]]:
 
 
 def _map(evidence: ReportEvidence, *, release: bool) -> Figure | None:
-    found = places(evidence.transport_map)
-    if found is None:
+    points, names = evidence.map_coordinates, evidence.corpus_report.labels
+    if points is None or not (points["kind"] == "distilled").any():
         return None
-    if release:  # places of training rows are theirs, too
-        found = found._replace(corpus=[part[:0] for part in found.corpus], ends=found.ends[:0])
-    names = evidence.corpus_report.labels
-    layout = evidence.transport_map
-    layout = layout.to_dict() if hasattr(layout, "to_dict") else layout
-    shares = re.findall(r"\(([\d.]+)% of variance\)", str(_axes(layout)))
-    held = f" This plane holds {sum(map(float, shares)):.0f} % of the variance:" if shares else ""
+    if release:  # the places of training rows are not released
+        points = points[points["kind"] != "corpus"]
+    held = 100 * (points["share_x"].iloc[0] + points["share_y"].iloc[0])
     return Figure(
         f"{count(len(evidence.distilled))} distilled rows among "
         + (
@@ -188,7 +183,7 @@ def _map(evidence: ReportEvidence, *, release: bool) -> Figure | None:
             if release
             else f"{count(evidence.corpus_report.train.rows_kept)} training rows"
         ),
-        coverage_map(found, names, spots(evidence)),
+        coverage_map(points, names, spots(evidence)),
         "Large points are distilled rows; the larger, the more of the corpus's weight they stand "
         "for. Choose one to go to its row. "
         + (
@@ -197,13 +192,9 @@ def _map(evidence: ReportEvidence, *, release: bool) -> Figure | None:
             else "Small points are training rows, drawn by weight; thin lines lead from some of "
             "them to the row that stands for them. Every cloud should have large points in it."
         )
-        + f"{held} what is near on paper may be far apart, and the reverse.",
+        + f" This plane holds {held:.0f} % of the variance: what is near on paper may be far "
+        "apart, and the reverse.",
     )
-
-
-def _axes(layout: dict[str, Any]) -> list[str]:
-    found = layout.get("layout", {})
-    return [str(found.get(f"{axis}axis", {}).get("title", "")) for axis in "xy"]
 
 
 def _regions(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:

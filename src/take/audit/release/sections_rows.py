@@ -87,11 +87,11 @@ def groups(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     return shown
 
 
-def spots(evidence: ReportEvidence) -> list[list[Spot]]:
-    """The same rows for the map, by class."""
+def spots(evidence: ReportEvidence) -> list[Spot]:
+    """The same rows for the map, in order."""
     columns = TEXT_COLUMNS[task_of(evidence.distilled)]
     masses = evidence.lineage_totals.set_index("id")
-    found: list[list[Spot]] = [[] for _ in evidence.corpus_report.labels]
+    found = []
     for place, (_, row) in enumerate(evidence.distilled.iterrows()):
         text = opening(visible(" / ".join(str(row[column]) for column in columns)), _TITLE)
         stands_for = ""
@@ -102,7 +102,7 @@ def spots(evidence: ReportEvidence) -> list[list[Spot]]:
                 f"{count(total['rows'])} training rows"
             )
         title = f"{place + 1}: {text}{stands_for}"
-        found[int(row["label"])].append(Spot(f"row-{place + 1}", title))
+        found.append(Spot(f"row-{place + 1}", title))
     return found
 
 

@@ -117,7 +117,7 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
                     "scoring_report",
                     "ledger_report",
                     "budget_curve",
-                    "transport_plot",
+                    "map_coordinates",
                     "least_covered",
                     "privacy_findings",
                     "membership_scores",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -52,7 +52,7 @@ def render_report(
     scoring_report: ScoringReport,
     ledger_report: LedgerReport,
     budget_curve: pd.DataFrame,
-    transport_map: Any,
+    map_coordinates: pd.DataFrame,
     least_covered: pd.DataFrame,
     privacy_findings: pd.DataFrame,
     membership_scores: pd.DataFrame,
@@ -81,7 +81,7 @@ def render_report(
         balance=balance,
         lineage=lineage,
         corpus=corpus,
-        transport_map=transport_map,
+        map_coordinates=map_coordinates,
         least_covered=least_covered,
         membership_scores=membership_scores,
         balance_terms=balance_terms,

@@ -25,6 +25,7 @@ from take.selection.describe.curve import CurveOptions, budget_curve
 from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure
 from take.selection.describe.indicators import Findings, IndicatorOptions, measure
 from take.selection.describe.lineage import Distillation, Traced, lineage_tables, trace
+from take.selection.describe.map import map_coordinates
 from take.selection.describe.regions import cover, least_covered_regions
 from take.selection.describe.report import DistillationReport, RunFacts
 from take.selection.describe.settings import DescriptionSettings
@@ -69,7 +70,8 @@ class Description(NamedTuple):
     report: DistillationReport
     budget_curve: pd.DataFrame
     least_covered: pd.DataFrame
-    transport_map: Any
+    map_coordinates: pd.DataFrame
+    transport_plot: Any
     coverage_plot: Any
     budget_plot: Any
 
@@ -198,11 +200,13 @@ def describe_distilled(
     )
     _logger.info("Distilled rows (random ones): %s.", measured.report.summary())
     _logger.info(curve.knee.sentence)
+    points = map_coordinates(distillation, traced, settings.seed)
     return Description(
         measured.report,
         curve.table,
         regions.table,
-        transport_figure(distillation, traced, names, settings.seed),
+        points,
+        transport_figure(points, names),
         coverage_figure(covered, measured.random, distillation.labels, names),
         curve_figure(curve, _rows_per_part(distillation), measured.report.cost),
     )

@@ -65,6 +65,7 @@ def _pipeline(*previous: str) -> Pipeline:
                     "distillation_report",
                     "budget_curve",
                     "least_covered",
+                    "map_coordinates",
                     "transport_plot",
                     "coverage_plot",
                     "budget_plot",
@@ -80,6 +81,6 @@ def _pipeline(*previous: str) -> Pipeline:
             "distillation_report",
             "budget_curve",
             "least_covered",
-            "transport_plot",
+            "map_coordinates",
         ],
     )

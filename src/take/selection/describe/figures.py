@@ -7,63 +7,52 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from take.rows.arrays import Float32, Float64, Int64
-from take.rows.random import rng
+from take.rows.arrays import Float64, Int64
 from take.selection.describe.curve import BudgetCurve
-from take.selection.describe.lineage import Distillation, Traced
-from take.selection.describe.regions import Covered, principal_plane
-from take.transport.exact import draw_by_weight, read_rows
+from take.selection.describe.regions import Covered
 
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#9a9a9a"
 _CLASS_COLOURS = (
     *("#3b6ea5", "#d98c3f", "#4f9a6b", "#b5495b", "#7a5fa3"),
     *("#8c6d46", "#c774a8", "#6b8e9e", "#a3a13b", "#444444"),
 )
-_MAP_ROWS = 3000
-_MAP_POOL_ROWS = 3000
-_LINES = 150
 _SMALLEST, _LARGEST = 8, 30  # diameters of distilled rows, in pixels
 _BARS = 60
 _MOST_CLASSES = 12
 
 
-def transport_figure(
-    distillation: Distillation, traced: Traced, label_names: Sequence[str], seed: int = 0
-) -> Any:
-    """Where the corpus lies, where the distilled rows stand in it, and who goes to whom."""
+def transport_figure(points: pd.DataFrame, label_names: Sequence[str]) -> Any:
+    """The map of `take.selection.describe.map`: corpus, pool, distilled rows, assignments."""
     from plotly.graph_objects import Figure
 
-    random = rng(seed, "map sample")
-    sampled, _ = draw_by_weight(distillation.weights, _MAP_ROWS, seed)
-    rows = read_rows(distillation.corpus, sampled)
-    plane = principal_plane(rows)
-    corpus, targets = plane.project(rows), plane.project(distillation.targets)
-    shown = np.sort(random.permutation(len(distillation.pool))[:_MAP_POOL_ROWS])
-    pool = plane.project(distillation.pool[shown])
+    pool, corpus, distilled = (
+        points[points["kind"] == kind] for kind in ("pool", "corpus", "distilled")
+    )
     figure = Figure()
-    name = f"pool ({len(shown):,} rows shown)"
+    name = f"pool ({len(pool):,} rows shown)"
     _points(figure, pool, name=name, marker={"color": "#b0b0b0", "size": 4, "opacity": 0.4})
     for label, name in enumerate(label_names):
         marker = {"color": _colour(label), "size": 3.5, "opacity": 0.5}
-        mine = corpus[distillation.labels[sampled] == label]
+        mine = corpus[corpus["label"] == label]
         _points(figure, mine, name=name, marker=marker, legendgroup=str(label), showlegend=False)
-    drawn = np.sort(random.permutation(len(sampled))[:_LINES])
-    _lines(figure, corpus[drawn], targets[traced.main_target[sampled[drawn]]])
-    _distilled_points(figure, distillation, traced, targets, label_names)
+    linked = corpus[corpus["target"] >= 0]
+    _lines(figure, linked, distilled.set_index("row").loc[linked["target"]])
+    _distilled_points(figure, distilled, label_names)
+    shares = points["share_x"].iloc[0], points["share_y"].iloc[0]
     title = _headed(
-        f"{len(distillation.chosen):,} distilled rows stand for "
-        f"{len(distillation.labels):,} training rows",
+        f"{len(distilled):,} distilled rows stand for {distilled['rows'].sum():,} training rows",
         "Large points: distilled rows, the larger the more of the corpus's weight they stand for. "
-        f"Small points: {len(sampled):,} training rows drawn by weight; lines lead from some of "
+        f"Small points: {len(corpus):,} training rows drawn by weight; lines lead from some of "
         "them to the distilled row each is assigned to. Every cloud should have large points in "
-        f"it. The plane holds {sum(plane.shares):.0%} of the variance: what is near in it may "
+        f"it. The plane holds {sum(shares):.0%} of the variance: what is near in it may "
         "still be far, and lines may look longer or shorter than they are.",
     )
     figure.update_layout(
         template="plotly_white", title=title, height=760, margin={"t": 130}, legend={"y": 0.98}
     )
-    for axis, share in zip("xy", plane.shares, strict=True):
+    for axis, share in zip("xy", shares, strict=True):
         direction = f"principal direction {'xy'.index(axis) + 1} of φ ({share:.1%} of variance)"
         figure.update_layout({f"{axis}axis": {"title": {"text": direction}, "zeroline": False}})
     return figure
@@ -183,44 +172,40 @@ def _side_by_side(titles: Sequence[str]) -> Any:
     return figure
 
 
-def _lines(figure: Any, start: Float32, stop: Float32) -> None:
+def _lines(figure: Any, start: pd.DataFrame, stop: pd.DataFrame) -> None:
     """One trace for all lines: a gap after each pair of ends."""
     ends = np.full((len(start), 3, 2), np.nan, dtype=np.float32)
-    ends[:, 0], ends[:, 1] = start, stop
+    ends[:, 0], ends[:, 1] = start[["x", "y"]], stop[["x", "y"]]
     line = {"color": "rgba(60,60,60,0.4)", "width": 0.7}
     name = f"assigned to ({len(start)} shown)"
-    _points(figure, ends.reshape(-1, 2), mode="lines", line=line, name=name)
+    places = pd.DataFrame(ends.reshape(-1, 2), columns=["x", "y"])
+    _points(figure, places, mode="lines", line=line, name=name)
 
 
-def _points(figure: Any, places: Float32, **options: Any) -> None:
+def _points(figure: Any, places: pd.DataFrame, **options: Any) -> None:
     """All by WebGL: mixed with SVG, its marks would lie above those drawn after them."""
     from plotly.graph_objects import Scattergl
 
     options = {"mode": "markers", "hoverinfo": "skip"} | options
-    figure.add_trace(Scattergl(x=places[:, 0], y=places[:, 1], **options))
+    figure.add_trace(Scattergl(x=places["x"].to_numpy(), y=places["y"].to_numpy(), **options))
 
 
-def _distilled_points(
-    figure: Any,
-    distillation: Distillation,
-    traced: Traced,
-    targets: Float32,
-    label_names: Sequence[str],
-) -> None:
+def _distilled_points(figure: Any, distilled: pd.DataFrame, label_names: Sequence[str]) -> None:
     # By area, from a smallest that can still be seen.
-    sizes = _SMALLEST + (_LARGEST - _SMALLEST) * np.sqrt(traced.assigned / traced.assigned.max())
+    parts = np.sqrt(distilled["mass"] / distilled["mass"].max())
+    sizes = (_SMALLEST + (_LARGEST - _SMALLEST) * parts).to_numpy()
     for label, name in enumerate(label_names):
-        mine = np.flatnonzero(distillation.target_labels == label)
+        mine = (distilled["label"] == label).to_numpy()
         symbol = ("circle", "diamond", "square")[label // len(_CLASS_COLOURS) % 3]
         marker = {"color": _colour(label), "symbol": symbol, "size": sizes[mine]}
         marker |= {"opacity": 0.9, "line": {"color": "white", "width": 1.5}}
         _points(
             figure,
-            targets[mine],
+            distilled[mine],
             marker=marker,
-            name=f"{name} ({len(mine)} distilled)",
+            name=f"{name} ({mine.sum()} distilled)",
             legendgroup=str(label),
-            customdata=np.stack([traced.assigned[mine], traced.rows[mine]], axis=1),
+            customdata=distilled.loc[mine, ["mass", "rows"]].to_numpy(),
             hoverinfo=None,
             hovertemplate="%{customdata[0]:.2%} of the weight, %{customdata[1]:,} rows",
         )
