@@ -52,11 +52,11 @@ def coverage_map(
     layers += [path([tuple(start), tuple(stop)], "link") for start, stop in ends]
     heaviest = float(distilled["mass"].max()) or 1.0
     rows = []
-    for row in distilled.sort_values("label", kind="stable").itertuples():
-        radius = _SMALLEST + (_LARGEST - _SMALLEST) * float(np.sqrt(row.mass / heaviest))
-        spot = spots[row.row] if row.row < len(spots) else None
-        place = at(x.at(row.x)), at(1 - y.at(row.y))
-        rows.append((radius, _spot(*place, radius, row.label, spot)))
+    for row in distilled.sort_values("label", kind="stable").to_dict("records"):
+        radius = _SMALLEST + (_LARGEST - _SMALLEST) * float(np.sqrt(row["mass"] / heaviest))
+        spot = spots[row["row"]] if row["row"] < len(spots) else None
+        place = at(x.at(row["x"])), at(1 - y.at(row["y"]))
+        rows.append((radius, _spot(*place, radius, row["label"], spot)))
     # The smallest last, so that none is hidden whole.
     on_top = [drawn for _, drawn in sorted(rows, key=lambda row: -row[0])]
     label_ = f"Map of {len(rows)} distilled rows among corpus rows of {len(names)} classes"
