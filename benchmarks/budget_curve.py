@@ -19,8 +19,8 @@ from selection import load
 from take.corpus.budget import Budget
 from take.selection.describe.curve import CurveOptions, budget_curve
 from take.selection.describe.lineage import Distillation
-from take.selection.registry import selector
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
+from take.selection.selectors import selector
 from take.transport.exact import wasserstein
 
 REPEATS = 3

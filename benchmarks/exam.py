@@ -15,11 +15,11 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
+from take.selection.exam.panel import Member, Views
+from take.selection.exam.sitting import Asked, Pool, Sitting
 
 from take.rows.arrays import Int64
 from take.selection.exam.objective import teaching_codes
-from take.selection.exam.panel import Member, Views
-from take.selection.exam.sitting import Asked, Pool, Sitting
 
 PANEL = (Member("phi", 1.0, 0.25), Member("tfidf", 0.3, 0.5))
 D, WORDS, WORDS_IN_ROW = 384, 8000, 10

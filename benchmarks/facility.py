@@ -17,7 +17,7 @@ import numpy as np
 from take.rows.arrays import Float32, Float64
 from take.rows.blocks import ArrayBlocks
 from take.selection.facility import SwapSearch, greedy_path
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
 

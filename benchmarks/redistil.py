@@ -16,18 +16,17 @@ from dataclasses import replace
 
 import numpy as np
 from selection import Made, load
+from take.selection.exam.panel import calibrate, make_viewer
+from take.selection.exam.sitting import Asked, Pool, mark
 
 from take.corpus.budget import Budget
 from take.rows.arrays import Int64
-from take.rows.blocks import block_bounds
-from take.rows.labelled import class_ids, class_sizes, text_columns
+from take.rows.blocks import block_bounds, rows_at
+from take.rows.labelled import LabelledRows, class_ids, class_sizes, text_columns
 from take.selection.exam.objective import label_codes
-from take.selection.exam.panel import calibrate, make_viewer
-from take.selection.exam.sitting import Asked, Pool, mark
-from take.selection.problem import LabelledRows, SelectionProblem
-from take.selection.registry import selector
-from take.selection.rows import rows_at
-from take.selection.settings import SelectionSettings
+from take.selection.problem import SelectionProblem
+from take.selection.selection_settings import SelectionSettings
+from take.selection.selectors import selector
 
 GROWTH = 0.1
 MARKED_ROWS = 3000
@@ -40,7 +39,7 @@ def problem(made: Made, rows: Int64, budget: Budget, marked: Int64) -> Selection
     weights = made.weights[rows]
     allowed = np.setdiff1d(made.unseen, marked)
     return SelectionProblem(
-        LabelledRows(phi, phi, text_columns(corpus), class_ids(corpus)),
+        LabelledRows(phi, text_columns(corpus), class_ids(corpus)),
         weights / weights.sum(),
         LabelledRows(pool, pool, text_columns(made.pool), class_ids(made.pool)),
         budget.split(class_sizes(made.corpus)),

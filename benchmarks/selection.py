@@ -19,20 +19,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from take.corpus.budget import Budget
-from take.encoder.embeddings import Embeddings
-from take.rows.arrays import Float32, Int64
-from take.rows.labelled import class_ids, class_sizes, text_columns
 from take.selection.exam.outside import outside_marks
 from take.selection.exam.panel import Views, make_viewer
 from take.selection.exam.sitting import Asked, Pool
 from take.selection.geometry import Probe, Seen, joined_features
-from take.selection.problem import LabelledRows, SelectionProblem
-from take.selection.registry import selector
-from take.selection.rows import rows_at
-from take.selection.settings import SelectionSettings
-from take.selection.weights import tempered
+
+from take.corpus.budget import Budget
+from take.encoder.embeddings import Embeddings
+from take.rows.arrays import Float32, Int64
+from take.rows.blocks import rows_at
+from take.rows.labelled import LabelledRows, class_ids, class_sizes, text_columns
+from take.selection.problem import SelectionProblem, tempered
+from take.selection.selection_settings import SelectionSettings
+from take.selection.selectors import selector
 
 MARKED_ROWS = 3000
 POOL_SHARE = 0.8

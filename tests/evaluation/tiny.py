@@ -20,7 +20,7 @@ from take.generation.screening.reasons import Reason
 from take.learners import SentenceVectors, Shared
 from take.pipelines.scoring import nodes as scoring
 from take.scoring.scoring_settings import ScoringSettings
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from tests.evaluation.methods.conftest import DATA
 from tests.learners import toy
 
@@ -28,7 +28,7 @@ NAMES = ["bad", "good"]
 BUDGET = "4/class"
 SCORING = ScoringSettings(checkpoints=4, epochs=2, batch_size=32, bootstrap_resamples=100)
 SELECTION = SelectionSettings(
-    exam={"exam_rows": 60, "watched_rows": 20, "fewest_rows": 20, "max_sweeps": 4}
+    exam={"exam_rows": 60, "validation_rows": 20, "fewest_rows": 20, "max_sweeps": 4}
 )
 POOL_ROWS, CONTRADICTED, SHORT = 40, 8, 4
 

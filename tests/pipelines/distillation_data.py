@@ -12,12 +12,11 @@ import pandas as pd
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.pipelines.distillation import nodes
 from take.scoring.trajectory import ProbeTrajectory
-from take.selection.describe.settings import DescriptionSettings
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 
 NAMES = ["bad", "good", "odd"]
 N_FEATURES = 12
-EXAM = {"exam_rows": 200, "watched_rows": 100, "max_sweeps": 5, "patience": 9}
+EXAM = {"exam_rows": 200, "validation_rows": 100, "max_sweeps": 5, "patience": 9}
 DESCRIPTION = DescriptionSettings(sample_rows=100, lineage_rows=5)
 
 

@@ -15,7 +15,7 @@ from take.encoder.embeddings import Embeddings
 from take.errors import InputError
 from take.pipelines.distillation import nodes
 from take.selection.exam import selector as exam_module
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.selection.tables import unseen_rows
 from tests.pipelines.distillation_data import DESCRIPTION, N_FEATURES, Made
 

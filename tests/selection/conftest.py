@@ -41,7 +41,7 @@ def labelled_rows(count: int, n_classes: int, rng: np.random.Generator) -> Label
     words[:, 0] = labels * 3 + rng.integers(0, 3, size=count)
     texts = [" ".join(f"w{i:02d}" for i in row) for row in words]
     phi = ArrayBlocks(points.astype(np.float32))
-    return LabelledRows(phi, phi, [texts], labels)
+    return LabelledRows(phi, [texts], labels)
 
 
 def make_selection_problem(

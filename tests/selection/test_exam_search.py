@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from take.selection.exam.panel import Member, make_viewer
+from take.selection.exam.sitting import Asked, Pool, Sitting, mark
 
 from take.selection.exam.objective import cross_entropy, label_codes, teaching_codes
-from take.selection.exam.panel import Member, make_viewer
 from take.selection.exam.search import ExamProblem, SearchState, begin, exam_part, search
-from take.selection.exam.settings import ExamSettings
-from take.selection.exam.sitting import Asked, Pool, Sitting, mark
+from take.selection.selection_settings import ExamSettings
 
 WORDS = [f"w{i:02d}" for i in range(40)]
 PANEL = (Member("phi", 1.0, 0.3), Member("tfidf", 0.3, 0.5))

@@ -15,11 +15,11 @@ from take.reuse.digests import file_digest
 from take.reuse.records import record_path
 from take.selection.exam import store as store_module
 from take.selection.exam.search import SearchState
-from take.selection.exam.settings import ExamSettings
 from take.selection.exam.store import StateStore
 from take.selection.exam.task import ExamRows, ExamTask, best_taught
+from take.selection.selection_settings import ExamSettings
 
-SETTINGS = ExamSettings(exam_rows=100, watched_rows=60, max_sweeps=4, patience=9)
+SETTINGS = ExamSettings(exam_rows=100, validation_rows=60, max_sweeps=4, patience=9)
 
 
 def make_rows(n: int, seed: int) -> ExamRows:

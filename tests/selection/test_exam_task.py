@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from take.errors import InputError
 from take.selection.exam.search import SearchState
-from take.selection.exam.settings import ExamSettings
 from take.selection.exam.task import ExamRows, ExamTask, best_taught, draw_parts
+from take.selection.selection_settings import ExamSettings
 
 
 def make_rows(n: int, seed: int, n_classes: int = 3) -> ExamRows:
@@ -81,7 +81,7 @@ def test_coverage_brings_the_rows_nearer(task):
 
 
 def test_exam_and_watched_rows_are_apart_and_leave_the_excluded_alone():
-    parts = draw_parts(np.arange(100, 1000), ExamSettings(exam_rows=300, watched_rows=200))
+    parts = draw_parts(np.arange(100, 1000), ExamSettings(exam_rows=300, validation_rows=200))
     assert (len(parts.exam), len(parts.watched)) == (300, 200)
     drawn = np.concatenate([parts.exam, parts.watched])
     assert len(np.unique(drawn)) == 500

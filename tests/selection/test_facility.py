@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from take.rows.blocks import ArrayBlocks
 from take.selection import facility as facility_module
 from take.selection.facility import SwapSearch, facility, greedy_path
-from take.selection.random import random
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
+from take.selection.selectors import random
 from take.transport.columns import CostColumns
 from tests.selection.conftest import best_free_cost, costs_of, free_cost, make_problem
 

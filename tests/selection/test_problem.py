@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from take.selection.rows import SubsetBlocks, rows_at
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.errors import InputError
 from take.rows.blocks import ArrayBlocks
 from take.selection.problem import ClassProblem
-from take.selection.rows import SubsetBlocks, rows_at
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from tests.selection.conftest import make_selection_problem
 
 ROWS = np.arange(400, dtype=np.float32).reshape(200, 2)

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from take.selection.figures import search_figure
-from take.selection.report import SearchStep, SelectionReport
+from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 
 
 def make_report(n_steps: int) -> SelectionReport:

@@ -7,13 +7,17 @@ import pytest
 
 from take.errors import InputError
 from take.rows.blocks import ArrayBlocks
-from take.selection.kmeans import kmeans, weighted_centres
 from take.selection.problem import ClassProblem, SelectionWarning
-from take.selection.random import random
-from take.selection.received_mass import received_mass
-from take.selection.registry import SELECTORS, selector
-from take.selection.semi_relaxed import semi_relaxed
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
+from take.selection.selectors import (
+    SELECTORS,
+    kmeans,
+    random,
+    received_mass,
+    selector,
+    semi_relaxed,
+    weighted_centres,
+)
 from tests.selection.conftest import costs_of, free_cost, make_problem, make_selection_problem
 
 SETTINGS = SelectionSettings(block_rows=64)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.selection.swap import EntropicSwaps, swap
 from take.transport.sinkhorn import entropic_plan
 from tests.selection.conftest import make_problem

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from take.selection.weights import tempered
+from take.selection.problem import tempered
 
 WEIGHTS = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1)).filter(
     lambda weights: weights.sum() > 1e-6

@@ -60,6 +60,10 @@ class Embeddings:
         vectors = [self.strings.take(column) for column in wanted.T]
         return vectors[0] if len(vectors) == 1 else pair_features(vectors[0], vectors[1])
 
+    def subset(self, index: NDArray[np.int64]) -> Embeddings:
+        """Some rows: they point at the same strings."""
+        return Embeddings(self.strings, self.rows[index])
+
     def save(self, path: Path) -> None:
         """Write to a safetensors file, a block at a time."""
         blocks = map_blocks(lambda _, block: block, self.strings, DEFAULT_BLOCK_ROWS)

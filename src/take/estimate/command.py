@@ -23,8 +23,7 @@ from take.generation.sampling.settings import SamplingSettings
 from take.reuse.digests import plain
 from take.reuse.runner import _check_request, _origin, _reason_to_run
 from take.scoring.scoring_settings import ScoringSettings
-from take.selection.describe.settings import DescriptionSettings
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 
 if TYPE_CHECKING:
     from kedro.io import CatalogProtocol

@@ -20,7 +20,7 @@ from take.generation.sampling.settings import SamplingSettings
 from take.rows.arrays import Int64
 from take.rows.labelled import class_sizes, text_columns
 from take.scoring.scoring_settings import ScoringSettings
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 
 _SAMPLED_STRINGS = 4000
 _HOPE = 1.05  # as `fill_pool` has it

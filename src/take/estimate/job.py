@@ -105,5 +105,5 @@ def exam_rows(job: Job) -> int:
     exam, unseen = job.settings.selection.exam, job.counts.rows
     if job.generation is not None:
         unseen -= job.generation.trained_rows
-    share = exam.exam_rows / (exam.exam_rows + exam.watched_rows)
+    share = exam.exam_rows / (exam.exam_rows + exam.validation_rows)
     return max(0, min(exam.exam_rows, int(unseen * share)))

@@ -95,7 +95,7 @@ def _selection(job: Job) -> float:
     kept = _FLOAT * counts.rows * 4 * distilled_rows(counts, job.settings.budget) / counts.classes
     work = corpus + min(kept, selection.memory_bytes)
     if selection.selector == "exam":
-        marks = 2 * _FLOAT * pool * exam_rows(job) * len(selection.exam.members)
+        marks = 2 * _FLOAT * pool * exam_rows(job) * len(selection.exam.surrogates)
         work = max(work, min(marks, selection.memory_bytes))
     return _resting(job) + (work + 8 * pool * counts.features) / _MB
 

@@ -191,7 +191,7 @@ def _selection(job: Job) -> float:
         whole = sum(parts) if exam.schedule == "growing" else float(sweeps)
         swaps = chosen * pool / counts.classes
         outputs = max(1, counts.classes - 1)
-        asked = exam_rows(job) * whole * outputs * len(exam.members) / 2
+        asked = exam_rows(job) * whole * outputs * len(exam.surrogates) / 2
         seconds += 2.2e-9 * swaps * asked
         if exam.max_seconds is not None:
             seconds = min(seconds, exam.max_seconds + start)

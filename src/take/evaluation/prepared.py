@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +36,7 @@ from take.scoring.influence import InfluenceMatrix
 from take.scoring.scorers import Evidence, score
 from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
-from take.selection.geometry import Probe, Seen, joined_features
-from take.selection.problem import LabelledRows
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.selection.tables import unseen_rows
 
 
@@ -83,20 +81,19 @@ class PreparedCorpus:
         work: Path | None = None,
     ) -> Material:
         """What methods make training sets of, at a budget."""
-        corpus, pool = self._joined(self.pool, self.pool_embeddings, selection)
         names = tuple(class_names(self.corpus))
         return Material(
             name=self.name,
-            corpus=corpus,
+            corpus=LabelledRows.of(self.corpus, self.embeddings),
             weights=self.weights["weight"].to_numpy(),
             class_names=names,
             budgets=Budget.parse(budget).split(class_sizes(self.corpus)),
-            pool=pool,
+            pool=LabelledRows.of(self.pool, self.pool_embeddings),
             unseen=unseen_rows(self.corpus, self.generator_rows, selection.exam.exam_rows),
             evaluation=EvaluationCopies(self.evaluation_split),
             work=work,
             kernel_weights=cache(lambda kernel: self._kernel_weights(kernel, scoring)),
-            unfiltered=cache(lambda: self._unfiltered(encoder, selection)),
+            unfiltered=cache(lambda: self._unfiltered(encoder)),
             distilled=self._distilled(),
             variants=value_digest(
                 {
@@ -107,27 +104,6 @@ class PreparedCorpus:
                 }
             ),
         )
-
-    def _joined(
-        self, pool: pd.DataFrame, pool_embeddings: Embeddings, selection: SelectionSettings
-    ) -> tuple[LabelledRows, LabelledRows]:
-        probe = Probe(self.trajectory.weights[-1], self.trajectory.biases[-1])
-        texts, pool_texts = self._texts, text_columns(pool)
-        features, pool_features = joined_features(
-            Seen(self.embeddings, texts),
-            Seen(pool_embeddings, pool_texts),
-            probe,
-            selection.geometry,
-            selection.seed,
-        )
-        return (
-            LabelledRows(features, self.embeddings, texts, class_ids(self.corpus)),
-            LabelledRows(pool_features, pool_embeddings, pool_texts, class_ids(pool)),
-        )
-
-    @cached_property
-    def _texts(self) -> list[list[str]]:
-        return text_columns(self.corpus)
 
     def _kernel_weights(self, kernel: str, scoring: ScoringSettings) -> Float64:
         """κ by another temporal kernel, all else as it was scored."""
@@ -146,14 +122,14 @@ class PreparedCorpus:
             warnings.simplefilter("ignore", ScoringWarning)  # said when the corpus was scored
             return score(evidence).weights
 
-    def _unfiltered(self, encoder: Encoder, selection: SelectionSettings) -> LabelledRows:
+    def _unfiltered(self, encoder: Encoder) -> LabelledRows:
         """The pool with the rows back in that contradict their labels."""
         kept = self.samples["reason"].isin(["", Reason.LABEL_CONTRADICTED.value])
         judged = self.samples[kept].assign(reason="")
         columns = TEXT_COLUMNS[task_of(self.corpus)]
         pool = pool_rows(judged, class_names(self.corpus), columns)
         embedded = embed_corpus(text_columns(pool), encoder, EmbeddingSettings())
-        return self._joined(pool, embedded.embeddings, selection)[1]
+        return LabelledRows.of(pool, embedded.embeddings)
 
     def _distilled(self) -> TrainingSet | None:
         return None if self.distilled is None else as_training_set(self.distilled)

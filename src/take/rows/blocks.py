@@ -7,11 +7,13 @@ depends on the block, not on N, and the same function can be handed to another e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeVar
+from itertools import pairwise
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from take.rows.arrays import Float32
+from take.errors import InputError
+from take.rows.arrays import Float32, Int64
 
 Result = TypeVar("Result")
 
@@ -88,3 +90,64 @@ def squared_norms(rows: Float32) -> Float32:
     """
     norms: Float32 = np.einsum("nd,nd->n", rows, rows)
     return norms
+
+
+@runtime_checkable
+class HasSubsets(Protocol):
+    """Rows that know a faster way to some of them than `SubsetBlocks`."""
+
+    def subset(self, index: Int64) -> RowBlocks:
+        """Those rows, in this order."""
+        ...
+
+
+def rows_at(rows: RowBlocks, index: Int64) -> RowBlocks:
+    """Some rows, by number and in any order, as a `RowBlocks`.
+
+    >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
+    >>> rows_at(rows, np.array([4, 0, 3])).read(1, 3).tolist()
+    [[0.0], [3.0]]
+    """
+    n_rows, index = rows.shape[0], np.asarray(index, dtype=np.int64)
+    if len(index) and not 0 <= index.min() <= index.max() < n_rows:
+        raise InputError(
+            f"row numbers run from {index.min()} to {index.max()}",
+            where="subset of rows",
+            allowed=f"0 … {n_rows - 1}",
+            remedy="take the row numbers from this corpus",
+        )
+    return rows.subset(index) if isinstance(rows, HasSubsets) else SubsetBlocks(rows, index)
+
+
+class SubsetBlocks:
+    """Some rows of a `RowBlocks`: neighbours are read together, gaps are skipped.
+
+    >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
+    >>> SubsetBlocks(rows, np.array([0, 3, 4])).read(1, 3).tolist()
+    [[3.0], [4.0]]
+    """
+
+    _BRIDGED_ROWS = 8  # reading a gap of a few unwanted rows costs less than another call
+
+    def __init__(self, rows: RowBlocks, index: Int64) -> None:
+        self._rows = rows
+        self._index = index
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of chosen rows, d)."""
+        return len(self._index), self._rows.shape[1]
+
+    def read(self, start: int, stop: int) -> Float32:
+        """Chosen rows start … stop-1."""
+        wanted = self._index[start:stop]
+        block = np.empty((len(wanted), self._rows.shape[1]), dtype=np.float32)
+        order = np.argsort(wanted, kind="stable")
+        ascending = wanted[order]
+        gaps = np.flatnonzero(np.diff(ascending) > self._BRIDGED_ROWS) + 1
+        bounds = [0, *gaps.tolist(), len(wanted)]
+        for begin, end in pairwise(bounds if len(wanted) else []):
+            first, last = int(ascending[begin]), int(ascending[end - 1])
+            near = self._rows.read(first, last + 1)
+            block[order[begin:end]] = near[ascending[begin:end] - first]
+        return block

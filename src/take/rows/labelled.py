@@ -1,15 +1,17 @@
-"""A table of labelled rows: its task, its texts, its classes, and row ids by content."""
+"""Labelled rows: a table's task, texts, classes and row ids, and rows with their vectors."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from take.rows.arrays import Int64
+from take.rows.arrays import Float64, Int64
+from take.rows.blocks import RowBlocks, rows_at
 
 Task = Literal["single", "pair"]
 TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
@@ -64,3 +66,37 @@ def text_keys(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
     """Each row's key by its texts alone."""
     texts = zip(*(rows[column].tolist() for column in columns), strict=True)
     return pd.Series([content_id(parts) for parts in texts], index=rows.index, dtype="str")
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows of a corpus or a pool with their vectors.
+
+    >>> from take.rows.blocks import ArrayBlocks
+    >>> table = pd.DataFrame({"text": ["dull", "fine"], "label": [0, 1]})
+    >>> rows = LabelledRows.of(table, ArrayBlocks(np.eye(2, dtype=np.float32)))
+    >>> rows.take(np.array([1])).texts
+    [['fine']]
+    """
+
+    phi: RowBlocks  # unit-norm φ
+    texts: list[list[str]]  # one column, or two for pairs
+    labels: Int64
+    weights: Float64 | None = None  # where rows count differently
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, phi: RowBlocks) -> LabelledRows:
+        """The rows of a table, whose vectors are `phi`."""
+        return cls(phi, text_columns(table), class_ids(table))
+
+    def take(self, index: Int64) -> LabelledRows:
+        """Some of the rows, in this order."""
+        return LabelledRows(
+            rows_at(self.phi, index),
+            [[column[row] for row in index] for column in self.texts],
+            self.labels[index],
+            None if self.weights is None else self.weights[index],
+        )

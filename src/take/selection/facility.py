@@ -18,7 +18,7 @@ import numpy as np
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import squared_norms
 from take.selection.problem import ClassProblem, Selected
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.transport.columns import CostColumns
 
 LOOKED_AT = 256  # candidates that are looked at together: one product of a good shape
@@ -52,7 +52,7 @@ def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> S
     if settings.refine:
         search = SwapSearch(columns, problem.weights, rows)
         previous = problem.previous
-        search.run(None if previous is None else settings.exchangeable(rows, previous))
+        search.run(None if previous is None else settings.replaceable(rows, previous))
         rows, cost = search.in_greedy_order(), search.cost
         diagnostics |= {"swaps": float(search.swaps), "sweeps": float(search.sweeps)}
     return Selected(rows, {"cost": cost, **diagnostics}, path.rows)

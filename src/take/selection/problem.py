@@ -1,8 +1,7 @@
-"""What a selector is given, and what it gives back.
+"""The input and output of a selector.
 
-Transport sees one class at a time (or everything at once, for global selection): the corpus rows
-of that class with their weights, the candidates of that class, and how many to choose. `exam` sees
-all classes, because a learner is taught with all of them.
+Transport selects within one class at a time (or from everything at once, for global selection).
+`exam` needs all classes, because a model is trained on all of them.
 """
 
 from __future__ import annotations
@@ -10,24 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks
-from take.selection.rows import rows_at
+from take.rows.blocks import RowBlocks, rows_at
+from take.rows.labelled import LabelledRows
+from take.selection.selection_settings import Scope, SelectionSettings
 
-if TYPE_CHECKING:
-    from take.selection.settings import SelectionSettings
-
-Scope = Literal["class", "global"]
 WEIGHT_TOLERANCE = 1e-6
 
 
 class SelectionWarning(UserWarning):
-    """A selection that was made but should not be trusted blindly."""
+    """A selection was made, but it should not be trusted."""
 
 
 @dataclass(frozen=True)
@@ -76,25 +72,12 @@ class ClassProblem:
             )
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """The corpus, or the pool, as selection sees it."""
-
-    features: RowBlocks  # what transport measures distances in: φ, or φ joined with more
-    phi: RowBlocks  # unit-norm φ
-    texts: list[list[str]]  # one column, or two for pairs
-    labels: Int64
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-
 class Part(NamedTuple):
-    """One class of a problem, or all of it, and where its candidates stand in the pool."""
+    """One class of a problem, or all of it."""
 
     problem: ClassProblem
-    pool_rows: Int64
-    mass: float  # the share of the corpus's weight
+    pool_rows: Int64  # its candidates
+    mass: float  # its share of the corpus weight
 
 
 @dataclass(frozen=True)
@@ -105,14 +88,14 @@ class SelectionProblem:
     weights: Float64  # (N,) ≥ 0, sum 1
     pool: LabelledRows
     budgets: tuple[int, ...]  # by class; a class may have none
-    unseen: Int64  # corpus rows that no candidate was learnt from: what an exam may ask
+    unseen: Int64  # corpus rows the language model was not trained on: exam rows come from here
     scope: Scope = "class"
-    previous: Int64 | None = None  # pool rows chosen before: kept where they still stand
+    previous: Int64 | None = None  # pool rows chosen before, to begin from
 
     @cached_property
     def pool_features(self) -> Float32:
-        """The features of all candidates, (M, d)."""
-        return self.pool.features.read(0, len(self.pool))
+        """φ of all candidates, (M, d)."""
+        return self.pool.phi.read(0, len(self.pool))
 
     def parts(self) -> list[Part]:
         """One problem per class with a budget above 0, with the weights renormalised within it.
@@ -121,7 +104,7 @@ class SelectionProblem:
 
         >>> from take.rows.blocks import ArrayBlocks
         >>> rows = ArrayBlocks(np.eye(4, dtype=np.float32))
-        >>> table = LabelledRows(rows, rows, [["a", "b", "c", "d"]], np.array([0, 0, 1, 1]))
+        >>> table = LabelledRows(rows, [["a", "b", "c", "d"]], np.array([0, 0, 1, 1]))
         >>> weights = np.array([0.125, 0.375, 0.25, 0.25])
         >>> problem = SelectionProblem(table, weights, table, (1, 2), unseen=np.arange(4))
         >>> [part.problem.weights.tolist() for part in problem.parts()]
@@ -152,7 +135,7 @@ class SelectionProblem:
                 allowed=f"a weight above 0 and at least {budget} candidates (its budget)",
                 remedy="lower the budget, or generate a larger pool",
             )
-        corpus = rows_at(self.corpus.features, members)
+        corpus = rows_at(self.corpus.phi, members)
         weights = self.weights[members] / mass
         previous = None
         if self.previous is not None:
@@ -161,13 +144,42 @@ class SelectionProblem:
         return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates, mass)
 
 
+def selection_problem(
+    corpus: LabelledRows,
+    weights: Float64,
+    pool: LabelledRows,
+    budgets: tuple[int, ...],
+    unseen: Int64,
+    settings: SelectionSettings,
+    previous: Int64 | None = None,
+) -> SelectionProblem:
+    """The problem as the settings define it: weights w^α, and the scope."""
+    tempered_weights = tempered(weights, settings.tempering)
+    return SelectionProblem(
+        corpus, tempered_weights, pool, budgets, unseen, settings.scope, previous
+    )
+
+
+def tempered(weights: Float64, alpha: float) -> Float64:
+    """w_n^α / Σ w^α: α = 1 leaves κ as it is, α = 0 gives equal weights.
+
+    >>> tempered(np.array([0.0, 0.2, 0.8]), 0.5).round(3).tolist()
+    [0.0, 0.333, 0.667]
+    >>> tempered(np.array([0.0, 1.0]), 0.0).tolist()
+    [0.5, 0.5]
+    """
+    powered = weights**alpha  # 0⁰ is 1
+    shares: Float64 = powered / powered.sum()
+    return shares
+
+
 @dataclass(frozen=True)
 class Selected:
     """What was chosen for one class."""
 
-    rows: Int64  # K_c candidates within the class, in order of choice (nested where it is nested)
+    rows: Int64  # K_c candidates within the class, in order of choice
     diagnostics: dict[str, float]
-    path: Int64 | None = None  # a nested choice on the way: its first k are one for every k ≤ K_c
+    path: Int64 | None = None  # a nested choice: its first k rows are a choice of size k
 
 
 @dataclass(frozen=True)
@@ -176,8 +188,8 @@ class Selection:
 
     rows: Int64  # (K,) rows of the pool, class by class, in order of choice
     diagnostics: dict[str, float]
-    steps: tuple[dict[str, float], ...] = ()  # how a search went, where there is one
-    paths: tuple[Int64, ...] = ()  # nested choices of pool rows, class by class, where there are
+    steps: tuple[dict[str, float], ...] = ()  # the steps of a search
+    paths: tuple[Int64, ...] = ()  # nested choices of pool rows, class by class
 
 
 class Selector(Protocol):
@@ -188,13 +200,13 @@ class Selector(Protocol):
     ) -> Selection:
         """Distinct candidates, the same for the same problem and settings.
 
-        `work` is a folder in which a long search may keep what it has so far.
+        `work` is a folder in which a long search may save its state.
         """
         ...
 
 
 class ClassSelector(Protocol):
-    """A way to choose `budget` candidates of one class, whatever the other classes choose."""
+    """A way to choose `budget` candidates of one class, independent of the other classes."""
 
     def __call__(self, problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
         """Distinct candidates, the same for the same problem, settings and seed."""
@@ -202,7 +214,7 @@ class ClassSelector(Protocol):
 
 
 class EachClass:
-    """A `ClassSelector` as a `Selector`: one class after the other, figures weighted by mass."""
+    """A `ClassSelector` as a `Selector`: class by class, diagnostics averaged by mass."""
 
     def __init__(self, choose: ClassSelector, *, can_begin: bool = False) -> None:
         self._choose, self._can_begin = choose, can_begin
@@ -210,13 +222,13 @@ class EachClass:
     def __call__(
         self, problem: SelectionProblem, settings: SelectionSettings, work: Path | None = None
     ) -> Selection:
-        """The chosen of all classes."""
+        """The chosen rows of all classes."""
         if problem.previous is not None and not self._can_begin:
             raise InputError(
                 f"{settings.selector!r} cannot begin from rows chosen before",
                 where="distillation.selection.selector",
                 allowed="exam or facility, to distil again",
-                remedy="choose one of them, or distil anew",
+                remedy="choose one of them, or distil from the beginning",
             )
         rows, figures, masses, paths = [], [], [], []
         for part in problem.parts():

@@ -23,7 +23,7 @@ from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import ArrayBlocks
 from take.selection.facility import greedy_path
 from take.selection.problem import ClassProblem, Selected
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
 from take.transport.errors import TransportError

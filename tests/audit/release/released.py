@@ -21,7 +21,7 @@ from take.evaluation.summary import summary_table
 from take.generation.finetuning.report import FineTuningReport
 from take.generation.quality.report import PoolQuality
 from take.selection.describe.report import DistillationReport
-from take.selection.report import SelectionReport
+from take.selection.selection_report import SelectionReport
 
 NAMES = ["bad", "good"]
 MADE = Reproduction(

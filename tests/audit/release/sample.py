@@ -30,7 +30,7 @@ from take.selection.describe.curve import CurveOptions, budget_curve
 from take.selection.describe.lineage import Distillation, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
 from take.selection.describe.report import ClassDistilled, DistillationReport, Region, RunFacts
-from take.selection.report import SelectionReport
+from take.selection.selection_report import SelectionReport
 from tests.audit.release.released import MADE, corpus_report, evaluated, filled
 
 NAMES = ["bad", "good"]

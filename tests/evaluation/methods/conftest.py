@@ -11,7 +11,7 @@ import pytest
 from take.evaluation.methods.copies import EvaluationCopies
 from take.evaluation.methods.material import Material
 from take.rows.blocks import ArrayBlocks
-from take.selection.problem import LabelledRows
+from take.rows.labelled import LabelledRows
 
 CLASSES = ("bad", "fair", "good")
 
@@ -24,7 +24,7 @@ def labelled(count: int, seed: int, pairs: bool = False, n_classes: int = 3) -> 
     phi = ArrayBlocks(points.astype(np.float32))
     texts = [f"row {i} of {seed}: a {CLASSES[label]} film" for i, label in enumerate(labels)]
     columns = [texts, [f"so the film is {CLASSES[label]}" for label in labels]]
-    return LabelledRows(phi, phi, columns if pairs else columns[:1], labels)
+    return LabelledRows(phi, columns if pairs else columns[:1], labels)
 
 
 def kernel_weights(name: str) -> np.ndarray:

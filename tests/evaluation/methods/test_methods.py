@@ -10,14 +10,13 @@ from take.evaluation.methods.kmeans import nearest_rows
 from take.evaluation.methods.registry import method
 from take.evaluation.methods.settings import BaselineSettings, EdaSettings
 from take.rows.blocks import ArrayBlocks
-from take.selection.exam.settings import ExamSettings
-from take.selection.problem import LabelledRows
-from take.selection.registry import SELECTORS
-from take.selection.settings import SelectionSettings
+from take.rows.labelled import LabelledRows
+from take.selection.selection_settings import ExamSettings, SelectionSettings
+from take.selection.selectors import SELECTORS
 from tests.evaluation.methods.conftest import labelled, make_material
 
 SETTINGS = BaselineSettings(
-    selection=SelectionSettings(exam=ExamSettings(exam_rows=40, watched_rows=20, fewest_rows=10))
+    selection=SelectionSettings(exam=ExamSettings(exam_rows=40, validation_rows=20, fewest_rows=10))
 )
 FROM_CORPUS = ["random", "herding", "kcenters", "kmeans", "take_real"]
 FROM_POOL = ["kmeans_pool", "take", "take_without_kappa", "take_kernel_last"]
@@ -90,7 +89,7 @@ def one_class(points, budget):
     count = len(points)
     texts = [[f"row {i}" for i in range(count)]]
     phi = ArrayBlocks(points.astype(np.float32))
-    corpus = LabelledRows(phi, phi, texts, np.zeros(count, dtype=np.int64))
+    corpus = LabelledRows(phi, texts, np.zeros(count, dtype=np.int64))
     weights = np.full(count, 1 / count)
     return make_material(corpus=corpus, weights=weights, class_names=("all",), budgets=(budget,))
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from take.selection.rows import JoinedBlocks
 
 from take.errors import InputError
 from take.evaluation.methods.candidates import corpus_rows
@@ -14,15 +15,13 @@ from take.evaluation.methods.registry import METHODS, method
 from take.evaluation.methods.settings import BaselineSettings
 from take.rows.blocks import ArrayBlocks
 from take.scoring.weights import kernel_values
-from take.selection.exam.settings import ExamSettings
-from take.selection.registry import SELECTORS
-from take.selection.rows import JoinedBlocks
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import ExamSettings, SelectionSettings
+from take.selection.selectors import SELECTORS
 from tests.evaluation.methods.conftest import kernel_weights, labelled, make_material
 
 FACILITY = BaselineSettings(selection=SelectionSettings(selector="facility"))
 EXAM = BaselineSettings(
-    selection=SelectionSettings(exam=ExamSettings(exam_rows=40, watched_rows=20, fewest_rows=10))
+    selection=SelectionSettings(exam=ExamSettings(exam_rows=40, validation_rows=20, fewest_rows=10))
 )
 KERNELS = [name.removeprefix("take_kernel_") for name in METHODS if "kernel" in name]
 

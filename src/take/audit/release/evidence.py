@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from take.reuse.provenance import Provenance
     from take.scoring.report import ScoringReport
     from take.selection.describe.report import DistillationReport
-    from take.selection.report import SelectionReport
+    from take.selection.selection_report import SelectionReport
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

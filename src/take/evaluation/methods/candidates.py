@@ -12,8 +12,6 @@ from take.evaluation.methods.material import Material, Source
 from take.rows.arrays import Int64
 from take.rows.labelled import content_id
 from take.rows.random import rng
-from take.selection.problem import LabelledRows
-from take.selection.rows import rows_at
 
 CandidatesName = Literal["pool", "unfiltered", "corpus"]
 
@@ -73,7 +71,7 @@ def corpus_rows(material: Material, seed: int) -> Candidates:
     if unseen is not None:
         taken = set(_keys(corpus, numbers))
         unseen = unseen[[key not in taken for key in _keys(corpus, unseen)]]
-    return Candidates(_subset(corpus, numbers), "corpus", numbers, unseen)
+    return Candidates(corpus.take(numbers), "corpus", numbers, unseen)
 
 
 CANDIDATES: dict[CandidatesName, Callable[[Material, int], Candidates]] = {
@@ -83,18 +81,5 @@ CANDIDATES: dict[CandidatesName, Callable[[Material, int], Candidates]] = {
 }
 
 
-def _subset(rows: LabelledRows, index: Int64) -> LabelledRows:
-    return LabelledRows(
-        rows_at(rows.features, index),
-        rows_at(rows.phi, index),
-        _texts(rows, index),
-        rows.labels[index],
-    )
-
-
 def _keys(rows: LabelledRows, index: Int64) -> list[str]:
-    return [content_id(texts) for texts in zip(*_texts(rows, index), strict=True)]
-
-
-def _texts(rows: LabelledRows, index: Int64) -> list[list[str]]:
-    return [[column[row] for row in index] for column in rows.texts]
+    return [content_id(texts) for texts in zip(*rows.take(index).texts, strict=True)]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from take.rows.blocks import RowBlocks
-from take.selection.problem import LabelledRows
-from take.selection.rows import rows_at
+from take.rows.blocks import RowBlocks, rows_at
+from take.rows.labelled import LabelledRows
 
 Part = Sequence[str] | NDArray[Any]
 
@@ -41,10 +40,10 @@ def digest_of(parts: Sequence[Part]) -> str:
 
 
 def parts_of(rows: LabelledRows | None) -> list[Part]:
-    """Texts, labels, and as much of the vectors as tells one encoder or geometry from another."""
+    """Texts, labels, and as much of the vectors as tells one encoder from another."""
     if rows is None:
         return [["none"]]
-    return [*rows.texts, rows.labels, _sample(rows.phi), _sample(rows.features)]
+    return [*rows.texts, rows.labels, _sample(rows.phi)]
 
 
 def _sample(rows: RowBlocks) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from take.evaluation.methods.material import Material, TrainingSet, taken_rows
 from take.evaluation.methods.settings import BaselineSettings
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, RowBlocks, block_bounds
-from take.selection.kmeans import weighted_centres
+from take.selection.selectors import weighted_centres
 from take.transport.costs import squared_distances
 
 

@@ -13,10 +13,8 @@ import numpy as np
 from take.errors import InputError
 from take.evaluation.methods.digests import digest_of, parts_of
 from take.rows.arrays import Float64, Int64
-from take.rows.blocks import ArrayBlocks, RowBlocks
-from take.rows.labelled import Task
-from take.selection.problem import LabelledRows
-from take.selection.rows import rows_at
+from take.rows.blocks import ArrayBlocks, RowBlocks, rows_at
+from take.rows.labelled import LabelledRows, Task
 
 if TYPE_CHECKING:
     from take.evaluation.methods.copies import EvaluationCopies
@@ -31,7 +29,7 @@ class Material:
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> phi = ArrayBlocks(np.eye(3, dtype=np.float32))
-    >>> corpus = LabelledRows(phi, phi, [["dull", "fine", "grand"]], np.array([0, 1, 1]))
+    >>> corpus = LabelledRows(phi, [["dull", "fine", "grand"]], np.array([0, 1, 1]))
     >>> Material("films", corpus, np.full(3, 1 / 3), ("bad", "good"), (2, 1))
     Traceback (most recent call last):
     take.errors.InputError: corpus films, class 'bad': the budget is 2. Allowed: 0 … 1 (its rows)...
@@ -146,7 +144,7 @@ def taken_rows(table: LabelledRows, rows: Int64, source: Source) -> TrainingSet:
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> phi = ArrayBlocks(np.eye(3, dtype=np.float32))
-    >>> corpus = LabelledRows(phi, phi, [["dull", "fine", "grand"]], np.array([0, 1, 1]))
+    >>> corpus = LabelledRows(phi, [["dull", "fine", "grand"]], np.array([0, 1, 1]))
     >>> taken_rows(corpus, np.array([2, 0]), "corpus").texts
     [['grand', 'dull']]
     """

@@ -17,7 +17,7 @@ from take.evaluation.methods.material import Method
 from take.evaluation.methods.random import random, random_unstratified
 from take.evaluation.methods.selection import Selection
 from take.scoring.scoring_settings import KernelName
-from take.selection.registry import SELECTORS
+from take.selection.selectors import SELECTORS
 
 METHODS: dict[str, Method] = {
     "full": full,

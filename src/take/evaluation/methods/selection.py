@@ -12,9 +12,8 @@ from take.evaluation.methods.errors import NotApplicableError
 from take.evaluation.methods.material import Material, TrainingSet, taken_rows
 from take.evaluation.methods.settings import BaselineSettings
 from take.rows.arrays import Float64
-from take.selection.problem import SelectionProblem
-from take.selection.registry import selector
-from take.selection.weights import tempered
+from take.selection.problem import SelectionProblem, tempered
+from take.selection.selectors import selector
 
 
 @dataclass(frozen=True)

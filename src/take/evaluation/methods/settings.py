@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from take.frozen import Frozen
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 
 
 class EdaSettings(Frozen):

@@ -24,7 +24,7 @@ from take.reuse.provenance import Provenance, stage_costs
 from take.rows.labelled import class_names
 from take.scoring.report import ScoringReport
 from take.selection.describe.report import DistillationReport
-from take.selection.report import SelectionReport
+from take.selection.selection_report import SelectionReport
 
 _logger = logging.getLogger(__name__)
 

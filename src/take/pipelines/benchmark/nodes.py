@@ -27,7 +27,7 @@ from take.evaluation.text import readable_table
 from take.learners import SentenceVectors, Shared
 from take.rows.labelled import class_sizes
 from take.scoring.scoring_settings import ScoringSettings
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.version import code_version
 
 _logger = logging.getLogger(__name__)

@@ -14,6 +14,7 @@ from take.corpus.budget import Budget
 from take.encoder.embeddings import Embeddings
 from take.rows.labelled import (
     TEXT_COLUMNS,
+    LabelledRows,
     class_ids,
     class_names,
     class_sizes,
@@ -28,15 +29,12 @@ from take.selection.describe.lineage import Distillation, Traced, lineage_tables
 from take.selection.describe.map import map_coordinates
 from take.selection.describe.regions import cover, least_covered_regions
 from take.selection.describe.report import DistillationReport, RunFacts
-from take.selection.describe.settings import DescriptionSettings
-from take.selection.figures import search_figure
 from take.selection.geometry import Probe, Seen, joined_features
-from take.selection.problem import LabelledRows, SelectionProblem
-from take.selection.registry import selector
-from take.selection.report import SearchStep, SelectionReport
-from take.selection.settings import SelectionSettings
+from take.selection.problem import SelectionProblem, tempered
+from take.selection.selection_report import SearchStep, SelectionReport, search_figure
+from take.selection.selection_settings import DescriptionSettings, SelectionSettings
+from take.selection.selectors import selector
 from take.selection.tables import path_table, paths_of, places_of, unseen_rows, without_copies
-from take.selection.weights import tempered
 
 _logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
 from take.scoring.scoring_settings import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
-from take.selection.settings import SelectionSettings
+from take.selection.selection_settings import SelectionSettings
 from take.version import code_version
 
 

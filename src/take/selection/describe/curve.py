@@ -16,12 +16,11 @@ import pandas as pd
 
 from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.blocks import RowBlocks, block_bounds, rows_at
 from take.selection.describe.lineage import Distillation
 from take.selection.describe.report import Knee
 from take.selection.facility import greedy_path
-from take.selection.problem import Scope
-from take.selection.rows import rows_at
+from take.selection.selection_settings import Scope
 from take.transport.columns import CostColumns
 from take.transport.costs import squared_distances
 from take.transport.exact import SAMPLE_ROWS, draw_by_weight, read_rows, wasserstein

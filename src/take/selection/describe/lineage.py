@@ -17,10 +17,9 @@ import pandas as pd
 
 from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, block_bounds, squared_norms
+from take.rows.blocks import RowBlocks, block_bounds, rows_at, squared_norms
 from take.rows.labelled import TEXT_COLUMNS, task_of
-from take.selection.problem import Scope
-from take.selection.rows import rows_at
+from take.selection.selection_settings import Scope
 from take.transport.errors import TransportError
 from take.transport.lineage import Lineage, entropic_lineage, nearest_lineage
 from take.transport.sinkhorn import EPSILON, entropic_plan

@@ -16,7 +16,7 @@ from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.rows.nearest import Nearest, nearest_by_class
 from take.selection.describe.lineage import Distillation
 from take.selection.describe.report import Region
-from take.selection.problem import Scope
+from take.selection.selection_settings import Scope
 from take.transport.exact import read_rows
 
 # The farthest rows are clustered in memory: 20,000 rows of 1,536 features are 120 MB.

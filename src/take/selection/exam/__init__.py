@@ -1,1 +1,1 @@
-"""`exam`: rows chosen by what learners taught with them get right on other rows (METHOD §3)."""
+"""`exam`: rows chosen by the loss of surrogate models trained on them (METHOD §3)."""

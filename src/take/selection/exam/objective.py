@@ -1,12 +1,12 @@
-"""What the exam costs: weighted cross-entropy of scores, and its first two derivatives.
+"""The exam loss: weighted cross-entropy of scores, and its first two derivatives.
 
 Scores are logits z of shape (E, D). Two classes need one number, the margin z = z_1 − z_0, so D = 1
-and there is one exponential an exam row; more classes have D = C. With lse the log-sum-exp,
+and there is one exponential per exam row; more classes have D = C. With lse the log-sum-exp,
 
     ℓ(z, y) = lse(z) − ⟨z, t_y⟩,     lse(z) = log(1 + e^z) if D = 1, else log Σ_k e^{z_k},
 
-and t_y is 1 or 0 if D = 1, else the one-hot of y. Only lse is curved. That is what is used
-below: the linear part of a thousand candidates is one product of matrices.
+and t_y is 1 or 0 if D = 1, else the one-hot of y. Only lse is curved, so the linear
+part of all candidates is one matrix product.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from take.rows.arrays import Float32, Float64, Int64
 
-BLOCK_ENTRIES = 1 << 17  # float32 entries worked on at once: half a megabyte stays in the L2 cache
-LARGEST_EXPONENT = 80.0  # e^80 is still a float32; beyond it the slow stable form takes over
+BLOCK_ENTRIES = 1 << 17  # float32 entries processed at once: half a megabyte fits the L2 cache
+LARGEST_EXPONENT = 80.0  # e^80 is still a float32; beyond it the slower stable form is used
 OVERFLOWN = float(np.exp(np.float32(LARGEST_EXPONENT))) * 0.999
 
 
-def teaching_codes(n_classes: int) -> Float64:
-    """What a learner regresses on for each class: ±1, or the centred one-hot; shape (C, D).
+def target_codes(n_classes: int) -> Float64:
+    """The regression target of each class: ±1, or the centred one-hot; shape (C, D).
 
-    >>> teaching_codes(2).tolist()
+    >>> target_codes(2).tolist()
     [[-1.0], [1.0]]
-    >>> teaching_codes(3)[0].round(3).tolist()
+    >>> target_codes(3)[0].round(3).tolist()
     [0.667, -0.333, -0.333]
     """
     if n_classes == 2:
@@ -37,7 +37,7 @@ def teaching_codes(n_classes: int) -> Float64:
 
 
 def label_codes(labels: Int64, n_classes: int) -> Float64:
-    """t_y of each row, the label's side of the cross-entropy; shape (E, D).
+    """t_y of each row, the label term of the cross-entropy; shape (E, D).
 
     >>> label_codes(np.array([0, 1]), 2).tolist()
     [[0.0], [1.0]]
@@ -108,8 +108,8 @@ def packed_curvature(chances: Float64) -> Float64:
 class Moves:
     """How far each candidate moves each exam row: m_cn = V_cn + h_c g_n, kept in two parts.
 
-    V (Q, E) is read where it lies; the rank-one part is what taking out the old row changes, and
-    is carried through the products below instead of being added to V.
+    V (Q, E) is not copied; the rank-one part, due to removing the old row, is carried through the
+    products below instead of being added to V.
     """
 
     covariances: Float32  # V, (Q, E)
@@ -117,7 +117,7 @@ class Moves:
     gains: Float32  # g, (E,)
 
     def of(self, candidates: NDArray[np.int64]) -> Float32:
-        """The moves of a few candidates, written out."""
+        """The moves of a few candidates, as one matrix."""
         moves: Float32 = self.covariances[candidates]
         moves += self.heights[candidates, None] * self.gains
         return moves

@@ -1,9 +1,9 @@
-"""The search: sweeps over all positions, each swap the best of a position, kept by watched rows.
+"""The search: sweeps over all positions; each position takes its best swap.
 
-Anytime: it may be stopped after any position, and the best rows so far are there. Resumable: its
-whole memory between sweeps is `SearchState`, a handful of arrays. Every sweep teaches the panel
-anew and draws its exam from its own number, so a search that was killed and goes on from the
-state of its last whole sweep takes the same swaps as one that never stopped.
+It can be stopped after any position and returns the best rows so far, by the loss on validation
+rows. It can be resumed: its whole state between sweeps is `SearchState`. Every sweep trains the
+surrogates again and draws its exam rows by its own number, so a search that was killed and resumed
+from its last whole sweep takes the same swaps as one that never stopped.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 
 from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
-from take.selection.exam.objective import label_codes
-from take.selection.exam.panel import Member, calibrate
-from take.selection.exam.settings import ExamSettings
-from take.selection.exam.sitting import Asked, Pool, Sitting, mark
+from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, calibrate, score
+from take.selection.exam.swap_scorer import SwapScorer
+from take.selection.selection_settings import ExamSettings
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -30,18 +29,18 @@ HISTORY_COLUMNS = (
     "swaps",
     "exam_loss_before",
     "exam_loss_after",
-    "watched_loss",
-    "watched_accuracy",
+    "validation_loss",
+    "validation_accuracy",
     "exam_rows",
 )
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """Where a search stands after a whole sweep; all that it needs to go on."""
+    """The state after a whole sweep: all that the search needs to resume."""
 
     rows: Int64  # (K,) pool rows, a slot each
-    best_rows: Int64  # (K,) those with the lowest watched loss so far
+    best_rows: Int64  # (K,) those with the lowest validation loss so far
     history: Float64  # (sweeps + 1, 7) by HISTORY_COLUMNS; the first line is the start
 
     @property
@@ -62,12 +61,12 @@ class SearchState:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found, the state to resume from, and what it cost."""
+    """The rows found, the state to resume from, and the work done."""
 
     rows: Int64  # (K,)
     state: SearchState  # after the last whole sweep
     history: Float64  # that of the state, and the unfinished sweep where there is one
-    stopped: str  # why: converged, watched, sweeps, swaps or seconds
+    stopped: str  # why: converged, validation, sweeps, swaps or seconds
     screened: int  # candidates ranked
     exact: int  # candidates scored exactly
     seconds: float
@@ -75,58 +74,51 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class ExamProblem:
-    """What the search is given: who learns, from what, and on what it is marked."""
+    """What is searched: candidates, surrogates, and the rows they are scored on."""
 
-    panel: Sequence[Member]
+    surrogates: Sequence[Surrogate]
     pool: Pool
-    exam: Asked
-    watched: Asked
+    exam: ScoredRows
+    validation: ScoredRows
     seed: int = 0
-    ridges: Sequence[float] = ()  # λ to fit anew, and τ with it, in every sweep; none: never
+    ridges: Sequence[float] = ()  # λ to fit in every sweep, and τ with it; none: keep both
 
-    def fitted(self, rows: Int64, asked: Asked) -> tuple[Member, ...]:
-        """The panel with the λ and τ that suit these rows best.
+    def calibrated(self, rows: Int64, scored: ScoredRows) -> tuple[Surrogate, ...]:
+        """The surrogates with the λ and τ that fit these rows best.
 
-        Better rows bear less regularisation and surer answers: a panel that stays as it was for
-        the start marks them down for it.
+        Better rows need less regularisation and support more confident predictions: surrogates
+        calibrated for the start would score them too low.
         """
         if not self.ridges:
-            return tuple(self.panel)
-        codes = label_codes(asked.labels, self.pool.n_classes)
-        taught, labels = self.pool.views.take(rows), self.pool.labels[rows]
+            return tuple(self.surrogates)
+        training, labels = self.pool.views.take(rows), self.pool.labels[rows]
         return tuple(
-            calibrate(m.name, self.ridges, taught, labels, asked.views, codes, asked.weights)
-            for m in self.panel
+            calibrate(s.name, self.ridges, training, labels, scored, self.pool.n_classes)
+            for s in self.surrogates
         )
 
 
 def exam_part(n_rows: int, sweep: int, settings: ExamSettings, seed: int = 0) -> Int64:
-    """The exam rows of a sweep, 1, 2, …: the seed puts them in parts, the schedule picks some.
+    """The exam rows of a sweep, 1, 2, …: all of them, or a growing part drawn by the seed.
 
     >>> growing = ExamSettings(exam_rows=40, parts=4)
     >>> [len(exam_part(40, sweep, growing)) for sweep in (1, 2, 3, 4)]
     [10, 20, 40, 40]
-    >>> rotating = ExamSettings(exam_rows=40, parts=2, schedule="rotating")
-    >>> first, second, third = (exam_part(40, sweep, rotating) for sweep in (1, 2, 3))
-    >>> np.intersect1d(first, second).size, bool((first == third).all())
-    (0, True)
     """
     order = rng(seed, "exam parts").permutation(n_rows)
-    parts = np.array_split(order, settings.parts)
-    if settings.schedule == "rotating":
-        return np.sort(parts[(sweep - 1) % settings.parts])
     if settings.schedule == "growing" and sweep <= settings.parts:
+        parts = np.array_split(order, settings.parts)
         return np.sort(np.concatenate(parts[: 2 ** (sweep - 1)]))
     return np.sort(order)
 
 
 def begin(problem: ExamProblem, start: Int64) -> SearchState:
     """The state before any sweep."""
-    panel = problem.fitted(start, problem.exam)
-    watched = mark(panel, problem.pool, start, problem.watched)
-    examined = mark(panel, problem.pool, start, problem.exam)
+    surrogates = problem.calibrated(start, problem.exam)
+    validation = score(surrogates, problem.pool, start, problem.validation)
+    exam = score(surrogates, problem.pool, start, problem.exam)
     n_rows = len(problem.exam.labels)
-    line = [0, 0, examined.loss, examined.loss, watched.loss, watched.accuracy, n_rows]
+    line = [0, 0, exam.loss, exam.loss, validation.loss, validation.accuracy, n_rows]
     return SearchState(start.copy(), start.copy(), np.array([line], dtype=np.float64))
 
 
@@ -136,16 +128,16 @@ def search(
     settings: ExamSettings,
     on_sweep: Callable[[SearchState], None] | None = None,
 ) -> SearchResult:
-    """Go on from `state` until no swap helps, the watched rows object, or the budget ends.
+    """Search from `state` until no swap helps, the validation loss rises, or a limit is reached.
 
     `on_sweep` is called after each whole sweep, with a state to resume from.
     """
     from tqdm import tqdm
 
-    budget = _Budget(settings, state.swaps)
+    limits = _Limits(settings, state.swaps)
     n_slots = len(state.rows)
     screened = exact = 0
-    sitting: Sitting | None = None
+    scorer: SwapScorer | None = None
     last = state
     bar = tqdm(
         total=settings.max_sweeps * n_slots,
@@ -156,29 +148,29 @@ def search(
     )
     with bar:
         while not _finished(state, settings):
-            sitting = _sit(problem, state, settings, sitting)
-            last = _sweep(problem, state, sitting, settings, budget, bar)
-            screened, exact = screened + sitting.screened, exact + sitting.exact
-            if budget.spent:
+            scorer = _scorer(problem, state, settings, scorer)
+            last = _sweep(problem, state, scorer, settings, limits, bar)
+            screened, exact = screened + scorer.screened, exact + scorer.exact
+            if limits.reached:
                 break
             state = last
-            bar.set_postfix(swaps=state.swaps, watched=f"{state.history[-1, 4]:.4f}")
+            bar.set_postfix(swaps=state.swaps, validation=f"{state.history[-1, 4]:.4f}")
             if on_sweep:
                 on_sweep(state)
-    stopped = budget.spent or _finished(state, settings)
+    stopped = limits.reached or _finished(state, settings)
     return SearchResult(
-        last.best_rows, state, last.history, stopped, screened, exact, budget.seconds
+        last.best_rows, state, last.history, stopped, screened, exact, limits.seconds
     )
 
 
-class _Budget:
-    """Swaps and seconds; once spent it stays spent."""
+class _Limits:
+    """Limits on swaps and seconds."""
 
     def __init__(self, settings: ExamSettings, swaps: int) -> None:
         self._began = time.perf_counter()
         self._max_swaps, self._max_seconds = settings.max_swaps, settings.max_seconds
         self.swaps = swaps
-        self.spent = ""
+        self.reached = ""
 
     @property
     def seconds(self) -> float:
@@ -189,64 +181,59 @@ class _Budget:
         return np.inf if self._max_swaps is None else self._max_swaps - self.swaps
 
     def check(self) -> str:
-        """What has run out, or nothing."""
+        """The limit that is reached, or nothing."""
         if self._max_swaps is not None and self.swaps >= self._max_swaps:
-            self.spent = "swaps"
+            self.reached = "swaps"
         elif self._max_seconds is not None and self.seconds >= self._max_seconds:
-            self.spent = "seconds"
-        return self.spent
+            self.reached = "seconds"
+        return self.reached
 
 
-def _sit(
-    problem: ExamProblem, state: SearchState, settings: ExamSettings, before: Sitting | None
-) -> Sitting:
-    """The next sweep's sitting, taught anew; K_ME is kept where the exam rows stay the same."""
+def _scorer(
+    problem: ExamProblem, state: SearchState, settings: ExamSettings, before: SwapScorer | None
+) -> SwapScorer:
+    """The scorer of the next sweep; K_ME is reused where the exam rows stay the same."""
     n_rows = len(problem.exam.labels)
     part = exam_part(n_rows, state.sweep + 1, settings, problem.seed)
     same = before and np.array_equal(part, exam_part(n_rows, state.sweep, settings, problem.seed))
-    asked = problem.exam.take(part)
-    return Sitting(
-        problem.fitted(state.rows, asked),
-        problem.pool,
-        state.rows,
-        asked,
-        settings.coverage,
-        before.grams if before and same else None,
-    )
+    exam = problem.exam.take(part)
+    grams = before.grams if before and same else None
+    surrogates = problem.calibrated(state.rows, exam)
+    return SwapScorer(surrogates, problem.pool, state.rows, exam, grams)
 
 
 def _sweep(
     problem: ExamProblem,
     state: SearchState,
-    sitting: Sitting,
+    scorer: SwapScorer,
     settings: ExamSettings,
-    budget: _Budget,
+    limits: _Limits,
     bar: tqdm[NoReturn],
 ) -> SearchState:
-    """The state after each position had its best swap, or after those the budget allowed."""
-    before, swaps, sweep = sitting.loss, budget.swaps, state.sweep + 1
+    """The state after each position had its best swap, or after those the limits allowed."""
+    before, swaps, sweep = scorer.loss, limits.swaps, state.sweep + 1
     order = _order(len(state.rows), sweep, problem.seed)
-    if budget.swaps_left < len(order):
-        order = _most_promising(order, sitting, settings)
+    if limits.swaps_left < len(order):
+        order = _most_promising(order, scorer, settings)
     for slot in order:
-        if budget.check():
+        if limits.check():
             break
-        row, loss = sitting.best_swap(slot, settings.exact_candidates)
-        if loss < sitting.loss - settings.min_gain:
-            sitting.swap(slot, row)
-            budget.swaps += 1
+        row, loss = scorer.best_swap(slot, settings.exact_candidates)
+        if loss < scorer.loss - settings.min_gain:
+            scorer.swap(slot, row)
+            limits.swaps += 1
         bar.update()
-    # Fitted to all exam rows, as every line is: the watched losses are to be compared.
-    panel = problem.fitted(sitting.rows, problem.exam)
-    watched = mark(panel, problem.pool, sitting.rows, problem.watched)
-    taken, n_rows = budget.swaps - swaps, sitting.exam_rows
-    line = [sweep, taken, before, sitting.loss, watched.loss, watched.accuracy, n_rows]
-    return _after(state, sitting.rows, np.array(line, dtype=np.float64))
+    # Calibrated on all exam rows in every sweep, so that validation losses are comparable.
+    surrogates = problem.calibrated(scorer.rows, problem.exam)
+    validation = score(surrogates, problem.pool, scorer.rows, problem.validation)
+    taken, n_rows = limits.swaps - swaps, scorer.exam_rows
+    line = [sweep, taken, before, scorer.loss, validation.loss, validation.accuracy, n_rows]
+    return _after(state, scorer.rows, np.array(line, dtype=np.float64))
 
 
-def _most_promising(order: list[int], sitting: Sitting, settings: ExamSettings) -> list[int]:
-    """Positions by what their best swap would give: where swaps are few, none is to be wasted."""
-    losses = {slot: sitting.best_swap(slot, settings.exact_candidates)[1] for slot in order}
+def _most_promising(order: list[int], scorer: SwapScorer, settings: ExamSettings) -> list[int]:
+    """Positions by the loss after their best swap: used where only few swaps are allowed."""
+    losses = {slot: scorer.best_swap(slot, settings.exact_candidates)[1] for slot in order}
     return sorted(order, key=losses.__getitem__)
 
 
@@ -258,20 +245,18 @@ def _after(state: SearchState, rows: Int64, line: Float64) -> SearchState:
 
 def _finished(state: SearchState, settings: ExamSettings) -> str:
     """Why no further sweep is worth it, or nothing."""
-    # Idle on one part is not idle on all: rotating must go round once.
-    round_ = settings.parts if settings.schedule == "rotating" else 1
-    idle = state.history[1:, 1][-round_:]
+    idle = state.sweep > 0 and not state.history[-1, 1]
     grown = settings.schedule != "growing" or 2 ** (state.sweep - 1) >= settings.parts
-    if grown and len(idle) == round_ and not idle.any():
+    if grown and idle:
         return "converged"
     if state.sweep - state.best_sweep >= settings.patience:
-        return "watched"
+        return "validation"
     if state.sweep >= settings.max_sweeps:
         return "sweeps"
     return ""
 
 
 def _order(n_slots: int, sweep: int, seed: int) -> list[int]:
-    """Positions in an order of their own in each sweep, so that none is always served first."""
+    """Positions in a new order for each sweep, so that none is always first."""
     order: list[int] = rng(seed, "swap order", sweep).permutation(n_slots).tolist()
     return order

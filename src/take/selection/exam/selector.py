@@ -1,4 +1,4 @@
-"""`exam` as a selector: begin where transport ends, then swap while learners learn more."""
+"""`exam` as a selector: start from the rows of `facility`, then swap while surrogates improve."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from pathlib import Path
 import numpy as np
 
 from take.rows.arrays import Int64
-from take.selection.exam.outside import OutsideMark
+from take.rows.blocks import ArrayBlocks
+from take.rows.labelled import LabelledRows
 from take.selection.exam.search import HISTORY_COLUMNS
-from take.selection.exam.settings import ExamSettings
 from take.selection.exam.store import StateStore
 from take.selection.exam.task import (
     ExamResult,
-    ExamRows,
     ExamTask,
     StaleStateError,
-    best_taught,
-    draw_parts,
-    part_sizes,
+    best_rows,
+    draw_rows,
+    row_counts,
 )
 from take.selection.facility import facility
-from take.selection.problem import EachClass, LabelledRows, Selection, SelectionProblem
-from take.selection.rows import rows_at
-from take.selection.settings import SelectionSettings
+from take.selection.problem import EachClass, Selection, SelectionProblem
+from take.selection.selection_settings import ExamSettings, SelectionSettings
 
 _logger = logging.getLogger(__name__)
 
@@ -33,69 +31,67 @@ _logger = logging.getLogger(__name__)
 def exam(
     problem: SelectionProblem, settings: SelectionSettings, work: Path | None = None
 ) -> Selection:
-    """The rows with which a panel of learners does best on train rows it has not seen.
+    """The rows with which surrogate models have the lowest loss on unseen training rows.
 
-    Begins from `facility`'s greedy rows, or from the previous rows where there are any; keeps the
-    number of rows of each class as it finds it there. With a `work` folder a killed search goes on,
-    and so does one that its limits ended. Where too few rows are unseen, `facility` chooses.
+    Starts from `facility`'s greedy rows, or from the previous rows, and keeps their number in each
+    class. With a `work` folder a search that was killed, or ended by its limits, is resumed. If too
+    few rows are unseen, `facility` chooses.
     """
     limits = _affordable(settings, len(problem.pool))
-    if part_sizes(len(problem.unseen), limits).exam < limits.fewest_rows:
+    if row_counts(len(problem.unseen), limits).exam < limits.fewest_rows:
         return _without_exam(problem, settings)
-    plain = settings.model_copy(update={"refine": False})
-    started = EachClass(facility, can_begin=True)(problem, plain)
-    parts = draw_parts(problem.unseen, limits, settings.seed)
+    greedy = settings.model_copy(update={"refine": False})
+    started = EachClass(facility, can_begin=True)(problem, greedy)
+    drawn = draw_rows(problem.unseen, limits, settings.seed)
+    corpus = replace(problem.corpus, weights=problem.weights)
     task = ExamTask(
-        pool=_rows(problem.pool, np.arange(len(problem.pool))),
-        examined=_rows(problem.corpus, parts.exam, problem.weights),
-        watched=_rows(problem.corpus, parts.watched, problem.weights),
+        pool=_in_memory(problem.pool),
+        exam=_in_memory(corpus.take(drawn.exam)),
+        validation=_in_memory(corpus.take(drawn.validation)),
         start=_by_class(started.rows, problem),
-        train_texts=problem.corpus.texts,
+        train_texts=corpus.texts,
         seed=settings.seed,
     )
     if problem.previous is not None:
-        # One pass over the positions, with as many swaps as rows may still be exchanged.
-        swaps = settings.exchangeable(started.rows, problem.previous)
+        # One pass over the positions, with as many swaps as rows may still be replaced.
+        swaps = settings.replaceable(started.rows, problem.previous)
         few = {"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"}
         limits = limits.model_copy(update=few)
     result = _searched(task, limits, work)
-    _report(result)
+    _log(result)
     lines: list[list[float]] = result.found.history.tolist()
     steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in lines)
-    figures = {
-        "exam_rows": float(len(parts.exam)),
-        "watched_rows": float(len(parts.watched)),
-        **_diagnostics(result, started),
-    }
-    return Selection(np.concatenate(result.rows), figures, steps, started.paths)
+    return Selection(
+        np.concatenate(result.rows), _diagnostics(task, result, started), steps, started.paths
+    )
 
 
 def _searched(task: ExamTask, settings: ExamSettings, work: Path | None) -> ExamResult:
-    """The search, going on from what an earlier one has left in the `work` folder."""
+    """The search, resumed from the state an earlier one left in the `work` folder."""
     if work is None:
-        return best_taught(task, settings)
+        return best_rows(task, settings)
     store = StateStore(work, task, settings)
     try:
-        result = best_taught(task, settings, store.load(), store.save)
+        result = best_rows(task, settings, store.load(), store.save)
     except StaleStateError:
         # Same code and rows, other numbers: another processor or library.
-        _logger.warning("A search begun elsewhere cannot be continued here; it begins anew.")
+        _logger.warning("A search begun on another machine cannot be resumed here; it restarts.")
         store.clear()
-        result = best_taught(task, settings, None, store.save)
-    if result.found.stopped in ("converged", "watched"):
-        store.clear()  # else there is more to find for who allows more
+        result = best_rows(task, settings, None, store.save)
+    if result.found.stopped in ("converged", "validation"):
+        store.clear()  # otherwise higher limits would find more
     return result
 
 
 def _affordable(settings: SelectionSettings, n_candidates: int) -> ExamSettings:
-    """As many exam rows as the memory allows: K_ME and V are M × E, for each member."""
+    """As many exam rows as the memory allows: K_ME and V are M × E, for each surrogate."""
     exam = settings.exam
-    bytes_per_row = 8 * n_candidates * len(exam.members)
+    bytes_per_row = 8 * n_candidates * len(exam.surrogates)
     most = max(10, settings.memory_bytes // bytes_per_row)
     if exam.exam_rows <= most:
         return exam
     _logger.warning(
-        "%s exam rows would need %s MB; %s are asked. Raise memory_megabytes for more.",
+        "%s exam rows would need %s MB; %s are used. Raise memory_megabytes for more.",
         f"{exam.exam_rows:,}",
         f"{exam.exam_rows * bytes_per_row / 2**20:,.0f}",
         f"{most:,}",
@@ -104,9 +100,9 @@ def _affordable(settings: SelectionSettings, n_candidates: int) -> ExamSettings:
 
 
 def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Selection:
-    """`facility` in its place, said aloud."""
+    """The choice of `facility` instead, with a warning."""
     _logger.warning(
-        "Only %s training rows are left that the language model has not learnt from: too few for "
+        "Only %s training rows are left that the language model was not trained on: too few for "
         "an exam (fewest_rows is %s). 'facility' chooses instead. Fix: lower the generator's "
         "token_budget, so that it leaves some, or give more rows.",
         f"{len(problem.unseen):,}",
@@ -116,13 +112,8 @@ def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Sel
     return replace(found, diagnostics={**found.diagnostics, "exam_rows": 0.0})
 
 
-def _rows(rows: LabelledRows, index: Int64, weights: np.ndarray | None = None) -> ExamRows:
-    return ExamRows(
-        phi=rows_at(rows.phi, index).read(0, len(index)),
-        texts=[[column[i] for i in index] for column in rows.texts],
-        labels=rows.labels[index],
-        weights=None if weights is None else weights[index],
-    )
+def _in_memory(rows: LabelledRows) -> LabelledRows:
+    return replace(rows, phi=ArrayBlocks(rows.phi.read(0, len(rows))))
 
 
 def _by_class(rows: Int64, problem: SelectionProblem) -> list[Int64]:
@@ -130,37 +121,38 @@ def _by_class(rows: Int64, problem: SelectionProblem) -> list[Int64]:
     return [rows[labels == label] for label in range(len(problem.budgets))]
 
 
-def _diagnostics(result: ExamResult, started: Selection) -> dict[str, float]:
+def _diagnostics(task: ExamTask, result: ExamResult, started: Selection) -> dict[str, float]:
     found = result.found
     return {
+        "exam_rows": float(len(task.exam)),
+        "validation_rows": float(len(task.validation)),
         "start_cost": started.diagnostics["cost"],
         "sweeps": float(len(found.history) - 1),
         "swaps": float(found.history[:, 1].sum()),
         "swaps_screened": float(found.screened),
         "swaps_scored": float(found.exact),
-        "watched_loss_before": result.before.loss,
-        "watched_loss": result.after.loss,
-        "watched_accuracy_before": result.before.accuracy,
-        "watched_accuracy": result.after.accuracy,
-        **_marks(result.outside_before, "_before"),
-        **_marks(result.outside_after, ""),
+        "validation_loss_before": result.before.loss,
+        "validation_loss": result.after.loss,
+        "validation_accuracy_before": result.before.accuracy,
+        "validation_accuracy": result.after.accuracy,
+        **_independent(result.independent_before, "_before"),
+        **_independent(result.independent_after, ""),
     }
 
 
-def _marks(marks: tuple[OutsideMark, ...], suffix: str) -> dict[str, float]:
+def _independent(accuracies: dict[str, float], suffix: str) -> dict[str, float]:
     return {
-        f"outside_{mark.learner}_{mark.features}{suffix}".replace(" ", "_"): mark.accuracy
-        for mark in marks
+        f"independent_{name}{suffix}".replace(",", "").replace(" ", "_"): accuracy
+        for name, accuracy in accuracies.items()
     }
 
 
-def _report(result: ExamResult) -> None:
+def _log(result: ExamResult) -> None:
     found = result.found
-    swaps = int(found.history[:, 1].sum())
     _logger.info(
-        "Exam: %d swaps in %d sweeps, %s tried in %.0f s; stopped: %s. On watched rows the "
-        "panel's accuracy went from %.1f %% to %.1f %%.",
-        swaps,
+        "Exam: %d swaps in %d sweeps, %s tried in %.0f s; stopped: %s. Accuracy of the surrogate "
+        "models on validation rows went from %.1f %% to %.1f %%.",
+        int(found.history[:, 1].sum()),
         len(found.history) - 1,
         f"{found.screened:,}",
         found.seconds,

@@ -14,8 +14,8 @@ from take.reuse.digests import code_digests, value_digest
 from take.reuse.records import damage, record_path, set_aside, write_record
 from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 from take.selection.exam.search import SearchState
-from take.selection.exam.settings import ExamSettings
 from take.selection.exam.task import ExamTask
+from take.selection.selection_settings import ExamSettings
 
 _logger = logging.getLogger(__name__)
 _LIMITS = {"max_sweeps", "max_swaps", "max_seconds", "patience"}
@@ -61,9 +61,9 @@ def _key(task: ExamTask, settings: ExamSettings) -> str:
     code = code_digests(ExamTask.__module__)
     decisive = settings.model_dump(exclude=_LIMITS)
     digest = hashlib.sha256(value_digest([code, decisive, task.seed]).encode())
-    for rows in (task.pool, task.examined, task.watched):
+    for rows in (task.pool, task.exam, task.validation):
         weights = np.empty(0) if rows.weights is None else rows.weights
-        for array in (rows.phi, rows.labels, weights):
+        for array in (rows.phi.read(0, len(rows)), rows.labels, weights):
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         _add_texts(digest, rows.texts)

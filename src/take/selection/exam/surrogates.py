@@ -1,0 +1,218 @@
+"""The surrogate models: kernel ridge, each defined by a feature space, and their calibration.
+
+A surrogate compares two rows by k(x, y). `phi` and `tfidf` represent linear models on sentence
+vectors and on words, `joint` one that uses both; `centred` subtracts the corpus mean from φ, as the
+first steps of fine-tuning do. Every kernel has the constant 1 added, which is the bias. No M × M
+matrix is computed: a search computes the columns of its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from take.encoder.embeddings import sparse_pairs
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.blocks import block_bounds
+from take.selection.exam.objective import cross_entropy, label_codes, predicted, target_codes
+from take.selection.exam.updates import solve
+
+GRAM_ROWS = 512  # rows of a Gram matrix computed at a time: its temporaries stay small
+TEMPERATURES = np.geomspace(0.005, 5.0, 31)
+
+
+@dataclass(frozen=True)
+class Views:
+    """The features of some rows, one matrix for each feature space."""
+
+    phi: Float32  # (n, d) unit vectors
+    centred: Float32  # (n, d) φ less the corpus mean, unit vectors again
+    lexical: Any  # (n, V) scipy CSR of TF-IDF, rows of norm 1 or 0; scipy is not typed
+
+    def __len__(self) -> int:
+        return len(self.phi)
+
+    def take(self, rows: Int64) -> Views:
+        """Some of the rows."""
+        return Views(self.phi[rows], self.centred[rows], self.lexical[rows])
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """Labelled rows that models are scored on."""
+
+    views: Views
+    labels: Int64
+    weights: Float64  # ≥ 0, sum 1
+
+    def take(self, rows: Int64) -> ScoredRows:
+        """Some of the rows, with weights that sum to 1 again."""
+        weights = self.weights[rows]
+        if not weights.any():  # rows without weight count equally
+            weights = np.ones(len(rows))
+        return ScoredRows(self.views.take(rows), self.labels[rows], weights / weights.sum())
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates in order of their class, so that each class is a slice."""
+
+    views: Views
+    labels: Int64
+    n_classes: int
+
+    def candidates(self, label: int) -> slice:
+        """The candidates of a class."""
+        start, stop = np.searchsorted(self.labels, [label, label + 1])
+        return slice(int(start), int(stop))
+
+
+Kernel = tuple[tuple[str, float], ...]
+"""k(x, y) = 1 + Σ_view share · ⟨x, y⟩ in that view: the views and their shares."""
+
+KERNELS: dict[str, Kernel] = {
+    "phi": (("phi", 1.0),),
+    "tfidf": (("lexical", 1.0),),
+    "joint": (("phi", 0.5), ("lexical", 0.5)),
+    "centred": (("centred", 1.0),),
+}
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A kernel-ridge model with its hyperparameters."""
+
+    name: str  # of KERNELS
+    ridge: float = 1.0  # λ
+    temperature: float = 1.0  # τ: its logits are scores / τ
+
+    def gram(self, rows: Views, others: Views) -> Float32:
+        """K of some rows against others, (n, m).
+
+        >>> views = Views(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), None)
+        >>> Surrogate("phi").gram(views, views).tolist()
+        [[2.0, 1.0], [1.0, 2.0]]
+        """
+        total = np.ones((len(rows), len(others)), dtype=np.float32)
+        for name, share in KERNELS[self.name]:
+            left, right = getattr(rows, name), getattr(others, name).T
+            for start, stop in block_bounds(len(rows), GRAM_ROWS):
+                product = left[start:stop] @ right
+                dense = product if isinstance(product, np.ndarray) else product.toarray()
+                total[start:stop] += share * dense
+        return total
+
+    def diagonal(self, rows: Views) -> Float64:
+        """k(x, x) of each row."""
+        total = np.ones(len(rows))
+        for name, share in KERNELS[self.name]:
+            view = getattr(rows, name)
+            squares = view * view if isinstance(view, np.ndarray) else view.multiply(view)
+            total += share * np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        return total
+
+    def logits(self, pool: Views, rows: Int64, targets: Float64, scored: Views) -> Float64:
+        """The logits of the `scored` rows after training on the pool's `rows`."""
+        training = pool.take(rows)
+        _, duals = solve(self.gram(training, training).astype(np.float64), targets, self.ridge)
+        return self.gram(scored, training) @ duals / self.temperature
+
+
+def calibrate(
+    name: str, ridges: Sequence[float], training: Views, labels: Int64, rows: ScoredRows, C: int
+) -> Surrogate:
+    """The surrogate whose λ and τ give the lowest loss on `rows`, over a small grid; C classes.
+
+    Without τ the scores of a ridge model of 40 rows are too small for cross-entropy to be useful.
+    """
+    targets, codes = target_codes(C)[labels], label_codes(rows.labels, C)
+    best, best_loss = Surrogate(name, ridges[0]), np.inf
+    gram = best.gram(training, training).astype(np.float64)
+    cross = best.gram(rows.views, training).astype(np.float64)
+    for ridge in ridges:
+        scores = cross @ solve(gram, targets, ridge)[1]
+        for temperature in TEMPERATURES:
+            loss = cross_entropy(scores / temperature, codes, rows.weights)
+            if loss < best_loss:
+                best, best_loss = Surrogate(name, ridge, float(temperature)), loss
+    return best
+
+
+@dataclass(frozen=True)
+class Score:
+    """Loss and accuracy, mean over the surrogates."""
+
+    loss: float
+    accuracy: float
+
+
+def score(surrogates: Sequence[Surrogate], pool: Pool, rows: Int64, scored: ScoredRows) -> Score:
+    """Train each surrogate on the pool's `rows` and score it on the `scored` rows."""
+    codes = label_codes(scored.labels, pool.n_classes)
+    targets = target_codes(pool.n_classes)[pool.labels[rows]]
+    losses, accuracies = [], []
+    for surrogate in surrogates:
+        logits = surrogate.logits(pool.views, rows, targets, scored.views)
+        losses.append(cross_entropy(logits, codes, scored.weights))
+        accuracies.append(float(scored.weights @ (predicted(logits) == scored.labels)))
+    return Score(float(np.mean(losses)), float(np.mean(accuracies)))
+
+
+def independent_accuracies(pool: Pool, rows: Int64, scored: ScoredRows) -> dict[str, float]:
+    """Accuracy of models that the search does not use, by model and features.
+
+    They show whether the rows are good training rows in general, or only for the surrogates. None
+    is kernel ridge; two use the same features with another loss. Needs two classes or more.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import SVC, LinearSVC
+
+    models = [
+        ("logistic regression", "phi", LogisticRegression(max_iter=1000)),
+        ("logistic regression", "lexical", LogisticRegression(max_iter=1000)),
+        ("linear SVM", "lexical", LinearSVC(random_state=0)),
+        ("naive Bayes", "lexical", MultinomialNB()),
+        ("RBF SVM", "phi", SVC(C=3.0, gamma=2.0)),
+        ("nearest neighbours", "phi", KNeighborsClassifier(min(5, len(rows)))),
+    ]
+    accuracies = {}
+    for name, view, model in models:
+        model.fit(getattr(pool.views, view)[rows], pool.labels[rows])
+        right = model.predict(getattr(scored.views, view)) == scored.labels
+        accuracies[f"{name}, {view}"] = float(scored.weights @ np.asarray(right, np.float64))
+    return accuracies
+
+
+Viewer = Callable[[Float32, Sequence[Sequence[str]]], Views]
+"""φ and the text columns of some rows, to their views."""
+
+
+def make_viewer(texts: Sequence[Sequence[str]], mean: Float32) -> Viewer:
+    """A function from φ and texts to views, with vocabulary and idf of `texts` and φ's `mean`.
+
+    A pair becomes [u ; v ; |u−v| ; u·v] with quarters of equal norm, on TF-IDF as in φ.
+
+    >>> view = make_viewer([["a good film", "a bad film"]], np.zeros(2, dtype=np.float32))
+    >>> rows = view(np.eye(2, dtype=np.float32), [["good film", "unheard"]])
+    >>> rows.lexical.shape, float(rows.lexical[1].sum())
+    ((2, 3), 0.0)
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(dtype=np.float32).fit(chain.from_iterable(texts))
+
+    def view(phi: Float32, of_texts: Sequence[Sequence[str]]) -> Views:
+        moved = phi - mean
+        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+        centred = moved / np.where(lengths > 0, lengths, 1)
+        columns = [vectorizer.transform(column) for column in of_texts]
+        lexical = columns[0] if len(columns) == 1 else sparse_pairs(*columns)
+        return Views(phi, centred.astype(np.float32), lexical)
+
+    return view

@@ -1,0 +1,182 @@
+"""The settings of `distillation`, with bounds: they are validated before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from take.frozen import Frozen
+from take.rows.arrays import Int64
+
+Scope = Literal["class", "global"]
+Plan = Literal["nearest", "entropic"]
+SurrogateName = Literal["phi", "tfidf", "joint", "centred"]
+
+
+class ExamSettings(Frozen):
+    """`params:distillation.selection.exam`: selection by the accuracy of surrogate models.
+
+    >>> ExamSettings(surrogates=("phi", "tfidf"), max_sweeps=3).exam_rows
+    8000
+    """
+
+    surrogates: tuple[SurrogateName, ...] = Field(
+        default=("phi", "tfidf"),
+        min_length=1,
+        description="feature spaces of the kernel-ridge models: `surrogates.KERNELS`",
+    )
+    exam_rows: int = Field(
+        default=8000,
+        ge=10,
+        description="training rows the surrogates are scored on: the more, the less they overfit",
+    )
+    validation_rows: int = Field(
+        default=2000,
+        ge=10,
+        description="other training rows: they stop the search and choose which sweep is kept",
+    )
+    schedule: Literal["growing", "fixed"] = Field(
+        default="growing",
+        description="`growing`: the first sweep uses one of `parts`, each later one twice as many, "
+        "up to all (as good as `fixed` in about half the time); `fixed`: every sweep uses all",
+    )
+    parts: int = Field(default=4, ge=1)
+    fewest_rows: int = Field(
+        default=200, ge=4, description="with fewer exam rows `facility` chooses instead"
+    )
+    ridge_grid: tuple[float, ...] = Field(
+        default=(0.1, 0.3, 1.0, 3.0),
+        min_length=1,
+        description="λ: each surrogate uses the best of these, fitted again in every sweep",
+    )
+    exact_candidates: int = Field(
+        default=64,
+        ge=1,
+        description="candidates of a position scored exactly, after the quadratic screen",
+    )
+    min_gain: float = Field(
+        default=1e-4, ge=0, description="smallest decrease of the exam loss that is worth a swap"
+    )
+    max_sweeps: int = Field(default=12, ge=0)
+    max_swaps: int | None = Field(default=None, ge=0)
+    max_seconds: float | None = Field(
+        default=None, ge=0, description="a time limit makes the rows depend on the machine"
+    )
+    patience: int = Field(
+        default=3, ge=1, description="sweeps without a lower validation loss before the search ends"
+    )
+
+    @field_validator("surrogates")
+    @classmethod
+    def _each_once(cls, names: tuple[SurrogateName, ...]) -> tuple[SurrogateName, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError(f"surrogates {list(names)} name one model twice; name each once")
+        return names
+
+    @field_validator("ridge_grid")
+    @classmethod
+    def _positive(cls, grid: tuple[float, ...]) -> tuple[float, ...]:
+        if min(grid) <= 0:
+            raise ValueError(f"ridge_grid holds {min(grid):g}; each λ must be above 0")
+        return grid
+
+
+class SelectionSettings(Frozen):
+    """`params:distillation.selection`: how rows are selected (METHOD §3).
+
+    >>> SelectionSettings(epsilon=0.1).epsilon
+    0.1
+    """
+
+    selector: str = Field(default="exam", description="a name in `selectors.SELECTORS`")
+    scope: Scope = Field(
+        default="class",
+        description="`class`: each class has its budget; `global`: classes compete for all of it",
+    )
+    tempering: float = Field(
+        default=1.0, ge=0, le=1, description="α of w^α: 1 is κ, 0 gives equal weights"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    block_rows: int = Field(
+        default=2048, ge=1, le=1_000_000, description="corpus rows processed at a time"
+    )
+    memory_megabytes: int = Field(
+        default=1024, ge=16, description="limit on what a selector keeps to save time"
+    )
+    most_replaced: float = Field(
+        default=0.2, ge=0, le=1, description="`redistil`: share of the rows that may be replaced"
+    )
+    epsilon: float = Field(default=0.05, gt=0, le=10, description="ε of Eq. 11")
+    iterations: int = Field(
+        default=200, ge=1, le=100_000, description="Sinkhorn iterations of `received_mass`"
+    )
+    tolerance: float = Field(
+        default=1e-5, gt=0, lt=1, description="largest Σ_c |Σ_n γ_nc − ν_c| of a converged plan"
+    )
+    path_factor: float = Field(
+        default=2.0,
+        ge=1,
+        le=100,
+        description="`facility`, `exam`: greedy continues to this multiple of the budget, for the "
+        "budget curve",
+    )
+    refine: bool = Field(default=True, description="`facility`: swap until no swap lowers the cost")
+    swap_rows: int = Field(
+        default=4096, ge=1, le=1_000_000, description="`swap`: corpus rows drawn by weight"
+    )
+    swap_patience: int = Field(
+        default=50, ge=1, description="`swap`: solves without a gain before it stops"
+    )
+    kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
+    exam: ExamSettings = ExamSettings()
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory limit in bytes."""
+        return self.memory_megabytes * 2**20
+
+    def replaceable(self, rows: Int64, previous: Int64) -> int:
+        """How many rows may still be replaced when a corpus is distilled again.
+
+        Those of `rows` that were not chosen before count as replaced.
+
+        >>> SelectionSettings().replaceable(np.arange(19), previous=np.arange(18))
+        2
+        """
+        added = len(np.setdiff1d(rows, previous))
+        return max(0, int(self.most_replaced * len(rows) + 1e-9) - added)
+
+    @field_validator("selector")
+    @classmethod
+    def _selector_is_registered(cls, name: str) -> str:
+        from take.selection.selectors import SELECTORS  # selectors read these settings
+
+        if name not in SELECTORS:
+            raise ValueError(f"selector is {name!r}; registered are {', '.join(SELECTORS)}")
+        return name
+
+
+class DescriptionSettings(Frozen):
+    """`params:distillation.description`: what is reported; it does not change the rows."""
+
+    sample_weights: Literal["uniform", "mass"] = Field(
+        default="uniform",
+        description="`weight` of a distilled row: 1, or by the mass it represents, with mean 1",
+    )
+    lineage_rows: int = Field(
+        default=20, ge=1, le=10_000, description="training rows listed for each distilled row"
+    )
+    plan: Plan = Field(
+        default="nearest",
+        description="`nearest`: a training row is represented by its nearest distilled row; "
+        "`entropic`: it is shared among them as in Eq. 11",
+    )
+    curve_rows_per_class: int | None = Field(
+        default=None, ge=1, description="last point of the budget curve; None: twice the budget"
+    )
+    sample_rows: int = Field(
+        default=1000, ge=10, le=20_000, description="corpus rows in the exact distances"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32)
