@@ -2,9 +2,10 @@
 
     OMP_NUM_THREADS=1 PYTHONPATH=src python benchmarks/exam.py [--pool 5000] [--exam 1000]
 
-Synthetic rows of sst2's and ag_news's shape (φ of 384 dimensions, some ten words of 8,000), a
-panel of φ and TF-IDF. The plain way is given both Gram matrices beforehand, which ours never
-makes, and only solves, multiplies and marks. All on the same rows, in one process; best of three.
+Synthetic rows of sst2's and ag_news's shape (φ of 384 dimensions, some ten words of 8,000), with
+surrogates on φ and TF-IDF. The plain way is given both Gram matrices beforehand, which ours never
+computes, and only solves, multiplies and scores. All on the same rows, in one process; the best of
+three.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
-from take.selection.exam.panel import Member, Views
-from take.selection.exam.sitting import Asked, Pool, Sitting
 
 from take.rows.arrays import Int64
-from take.selection.exam.objective import teaching_codes
+from take.selection.exam.objective import target_codes
+from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, Views
+from take.selection.exam.swap_scorer import SwapScorer
 
-PANEL = (Member("phi", 1.0, 0.25), Member("tfidf", 0.3, 0.5))
+SURROGATES = (Surrogate("phi", 1.0, 0.25), Surrogate("tfidf", 0.3, 0.5))
 D, WORDS, WORDS_IN_ROW = 384, 8000, 10
 SCREENED_EXACTLY = 64
 REPEATS = 3
@@ -55,12 +56,14 @@ def plain_loss(logits: np.ndarray, labels: Int64, weights: np.ndarray) -> float:
     return float((np.log(np.exp(logits).sum(axis=1)) - chosen) @ weights)
 
 
-def plain_swaps(pool: Pool, exam: Asked, rows: Int64, slot: int) -> Callable[[Int64], np.ndarray]:
+def plain_swaps(
+    pool: Pool, exam: ScoredRows, rows: Int64, slot: int
+) -> Callable[[Int64], np.ndarray]:
     """A function that scores candidates for `slot` one solve each, its Gram matrices ready."""
-    grams = [member.kernel.gram(pool.views, pool.views) for member in PANEL]
+    grams = [model.gram(pool.views, pool.views) for model in SURROGATES]
     # By pool row, so that the columns of K_ES are read in one piece.
-    crossed = [member.kernel.gram(pool.views, exam.views) for member in PANEL]
-    teaching = teaching_codes(pool.n_classes).astype(np.float32)
+    crossed = [model.gram(pool.views, exam.views) for model in SURROGATES]
+    targets_of = target_codes(pool.n_classes).astype(np.float32)
     eye, weights = np.eye(len(rows), dtype=np.float32), exam.weights.astype(np.float32)
 
     def score(candidates: Int64) -> np.ndarray:
@@ -68,12 +71,12 @@ def plain_swaps(pool: Pool, exam: Asked, rows: Int64, slot: int) -> Callable[[In
         for i, candidate in enumerate(candidates):
             changed = rows.copy()
             changed[slot] = candidate
-            targets = teaching[pool.labels[changed]]
-            for member, gram, cross in zip(PANEL, grams, crossed, strict=True):
-                ridge = np.float32(member.ridge) * eye
+            targets = targets_of[pool.labels[changed]]
+            for model, gram, cross in zip(SURROGATES, grams, crossed, strict=True):
+                ridge = np.float32(model.ridge) * eye
                 duals = np.linalg.solve(gram[np.ix_(changed, changed)] + ridge, targets)
-                logits = cross[changed].T @ (duals / np.float32(member.temperature))
-                losses[i] += plain_loss(logits, exam.labels, weights) / len(PANEL)
+                logits = cross[changed].T @ (duals / np.float32(model.temperature))
+                losses[i] += plain_loss(logits, exam.labels, weights) / len(SURROGATES)
         return losses
 
     return score
@@ -84,17 +87,17 @@ def measure(n_classes: int, per_class: int, n_pool: int, n_exam: int) -> None:
     centres = rng.standard_normal((n_classes, D)) * 0.15
     labels = np.sort(np.arange(n_pool) % n_classes)
     pool = Pool(draw(rng, labels, centres), labels, n_classes)
-    asked = np.arange(n_exam) % n_classes
-    exam = Asked(draw(rng, asked, centres), asked, np.full(n_exam, 1 / n_exam))
+    labels_of = np.arange(n_exam) % n_classes
+    exam = ScoredRows(draw(rng, labels_of, centres), labels_of, np.full(n_exam, 1 / n_exam))
     rows = np.concatenate(
         [pool.candidates(label).start + np.arange(per_class) for label in range(n_classes)]
     )
-    sitting = Sitting(PANEL, pool, rows, exam)
+    scorer = SwapScorer(SURROGATES, pool, rows, exam)
     slots = list(range(0, len(rows), max(1, len(rows) // 8)))
     scored = len(slots) * (n_pool // n_classes - per_class)
 
     def all_slots(exactly: int) -> list[tuple[int, float]]:
-        return [sitting.best_swap(slot, exactly) for slot in slots]
+        return [scorer.best_swap(slot, exactly) for slot in slots]
 
     screened, exact = (
         best_seconds(lambda: all_slots(SCREENED_EXACTLY)),
@@ -106,9 +109,9 @@ def measure(n_classes: int, per_class: int, n_pool: int, n_exam: int) -> None:
     plain = plain_swaps(pool, exam, rows, slots[1])
     some = pool.candidates(0).start + per_class + np.arange(100)
     one_by_one = best_seconds(lambda: plain(some)) / len(some)
-    best, loss = sitting.best_swap(slots[1], n_pool)
+    best, loss = scorer.best_swap(slots[1], n_pool)
     np.testing.assert_allclose(plain(np.array([best])), loss, rtol=1e-4)
-    swaps = best_seconds(lambda: sitting.swap(0, int(sitting.rows[0])))
+    swaps = best_seconds(lambda: scorer.swap(0, int(scorer.rows[0])))
     ours, all_exact = scored / screened, scored / exact
     print(
         f"| {n_classes} | {len(rows)} | {n_pool:,} | {n_exam:,} | {1 / one_by_one:,.0f} "

@@ -1,4 +1,4 @@
-"""Distilling a corpus again after it has grown by a tenth, against distilling it anew.
+"""Distilling a corpus again after it has grown by a tenth, or distilling it from the beginning.
 
     python benchmarks/redistil.py sst2 --budget 20/class [--seeds 3] [--selectors exam facility]
 
@@ -16,32 +16,28 @@ from dataclasses import replace
 
 import numpy as np
 from selection import Made, load
-from take.selection.exam.panel import calibrate, make_viewer
-from take.selection.exam.sitting import Asked, Pool, mark
 
 from take.corpus.budget import Budget
 from take.rows.arrays import Int64
 from take.rows.blocks import block_bounds, rows_at
 from take.rows.labelled import LabelledRows, class_ids, class_sizes, text_columns
-from take.selection.exam.objective import label_codes
+from take.selection.exam.surrogates import Pool, ScoredRows, calibrate, make_viewer, score
 from take.selection.problem import SelectionProblem
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import selector
 
 GROWTH = 0.1
-MARKED_ROWS = 3000
+TEST_ROWS = 3000
 
 
-def problem(made: Made, rows: Int64, budget: Budget, marked: Int64) -> SelectionProblem:
+def problem(made: Made, rows: Int64, budget: Budget, test: Int64) -> SelectionProblem:
     corpus = made.corpus.iloc[rows]
-    phi = rows_at(made.embeddings, rows)
-    pool = made.pool_embeddings
     weights = made.weights[rows]
-    allowed = np.setdiff1d(made.unseen, marked)
+    allowed = np.setdiff1d(made.unseen, test)
     return SelectionProblem(
-        LabelledRows(phi, text_columns(corpus), class_ids(corpus)),
+        LabelledRows.of(corpus, rows_at(made.embeddings, rows)),
         weights / weights.sum(),
-        LabelledRows(pool, pool, text_columns(made.pool), class_ids(made.pool)),
+        LabelledRows.of(made.pool, made.pool_embeddings),
         budget.split(class_sizes(made.corpus)),
         np.flatnonzero(np.isin(rows, allowed)),
     )
@@ -51,7 +47,7 @@ def transport_cost(task: SelectionProblem, rows: Int64) -> float:
     labels, total = task.pool.labels[rows], 0.0
     chosen = task.pool_features[rows]
     for start, stop in block_bounds(len(task.corpus)):
-        block = task.corpus.features.read(start, stop)
+        block = task.corpus.phi.read(start, stop)
         costs = 2 - 2 * block @ chosen.T
         costs[task.corpus.labels[start:stop, None] != labels] = np.inf
         total += float(task.weights[start:stop] @ costs.min(axis=1))
@@ -59,29 +55,21 @@ def transport_cost(task: SelectionProblem, rows: Int64) -> float:
 
 
 def exam_loss(
-    made: Made, task: SelectionProblem, rows: Int64, marked: Int64, settings: SelectionSettings
+    made: Made, task: SelectionProblem, rows: Int64, test: Int64, settings: SelectionSettings
 ) -> float:
-    table = made.corpus.iloc[marked]
+    table = made.corpus.iloc[test]
     view = make_viewer(task.corpus.texts, np.zeros(made.embeddings.shape[1], dtype=np.float32))
-    views = view(rows_at(made.embeddings, marked).read(0, len(marked)), text_columns(table))
+    views = view(rows_at(made.embeddings, test).read(0, len(test)), text_columns(table))
     n_classes = len(task.budgets)
-    weights = made.weights[marked] / made.weights[marked].sum()
-    asked = Asked(views, class_ids(table), weights)
+    weights = made.weights[test] / made.weights[test].sum()
+    scored = ScoredRows(views, class_ids(table), weights)
     pool = Pool(view(task.pool_features, task.pool.texts), task.pool.labels, n_classes)
-    codes = label_codes(asked.labels, n_classes)
-    panel = [
-        calibrate(
-            name,
-            settings.exam.ridge_grid,
-            pool.views.take(rows),
-            pool.labels[rows],
-            views,
-            codes,
-            weights,
-        )
-        for name in settings.exam.members
+    training, labels = pool.views.take(rows), pool.labels[rows]
+    surrogates = [
+        calibrate(name, settings.exam.ridge_grid, training, labels, scored, n_classes)
+        for name in settings.exam.surrogates
     ]
-    return mark(panel, pool, rows, asked).loss
+    return score(surrogates, pool, rows, scored).loss
 
 
 def main() -> None:
@@ -90,30 +78,31 @@ def main() -> None:
     parser.add_argument("--budget", default="20/class")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--selectors", nargs="+", default=["exam", "facility"])
-    asked = parser.parse_args()
-    made, budget = load(asked.corpus), Budget.parse(asked.budget)
+    options = parser.parse_args()
+    made, budget = load(options.corpus), Budget.parse(options.budget)
     everything = np.arange(len(made.corpus))
-    print(f"{asked.corpus}, {asked.budget}: {len(everything):,} rows after the growth\n")
+    print(f"{options.corpus}, {options.budget}: {len(everything):,} rows after the growth\n")
     print(
-        "| selector | seed | rows kept | objective: anew | again | ratio | s anew | again | ratio |"
+        "| selector | seed | rows kept | objective: from the beginning | again | ratio "
+        "| s from the beginning | again | ratio |"
     )
     print("|---" * 9 + "|")
-    for name in asked.selectors:
-        for seed in range(asked.seeds):
+    for name in options.selectors:
+        for seed in range(options.seeds):
             rng = np.random.default_rng([seed, 5])
-            marked = np.sort(rng.permutation(made.unseen)[:MARKED_ROWS])
+            test = np.sort(rng.permutation(made.unseen)[:TEST_ROWS])
             old = np.sort(rng.permutation(everything)[: int(len(everything) / (1 + GROWTH))])
             settings = SelectionSettings(selector=name, seed=seed)
             choose = selector(name)
-            before = choose(problem(made, old, budget, marked), settings).rows
-            task = problem(made, everything, budget, marked)
+            before = choose(problem(made, old, budget, test), settings).rows
+            task = problem(made, everything, budget, test)
             found, seconds = [], []
             for previous in (None, before):
                 start = time.perf_counter()
                 found.append(choose(replace(task, previous=previous), settings).rows)
                 seconds.append(time.perf_counter() - start)
             values = [
-                exam_loss(made, task, rows, marked, settings)
+                exam_loss(made, task, rows, test, settings)
                 if name == "exam"
                 else transport_cost(task, rows)
                 for rows in found

@@ -104,7 +104,7 @@ def test_reports_curve_and_plots_are_there_and_agree(distilled_once: Project) ->
     assert chosen["kept_rows"] is None
     # The noise in this corpus gives the exam something to do.
     assert chosen["figures"]["swaps"] >= 3
-    assert chosen["figures"]["watched_loss"] < 0.8 * chosen["figures"]["watched_loss_before"]
+    assert chosen["figures"]["validation_loss"] < 0.8 * chosen["figures"]["validation_loss_before"]
     assert [step["sweep"] for step in chosen["steps"]] == list(range(len(chosen["steps"])))
 
     curve = table(distilled_once, "budget_curve")
@@ -137,7 +137,7 @@ def test_mlflow_has_the_figures_and_neither_texts_nor_ids(distilled_once: Projec
     metrics = {(key, step): value for key, step, value in logged}
     assert metrics["selection_report.rows", 0] == 2 * ROWS_PER_CLASS
     for step, line in enumerate(chosen["steps"]):
-        assert metrics["selection_report.steps.watched_loss", step] == line["watched_loss"]
+        assert metrics["selection_report.steps.validation_loss", step] == line["validation_loss"]
     assert metrics["distillation_report.cost", 0] == described["cost"]
     covered = described["coverage"]["own_class"]["mean"]
     assert metrics["distillation_report.coverage.own_class.mean", 0] == covered

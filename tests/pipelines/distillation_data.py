@@ -11,7 +11,6 @@ import pandas as pd
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.pipelines.distillation import nodes
-from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 
 NAMES = ["bad", "good", "odd"]
@@ -27,7 +26,6 @@ class Made:
     corpus: pd.DataFrame
     embeddings: Embeddings
     weights: pd.DataFrame
-    trajectory: ProbeTrajectory
     pool: pd.DataFrame
     pool_embeddings: Embeddings
     generator_rows: pd.DataFrame
@@ -90,22 +88,10 @@ def make(n_rows: int = 600) -> Made:
     corpus, phi = rows(n_rows, "row", 1)
     pool, pool_phi = rows(90, "candidate", 2)
     weights = np.random.default_rng(3).gamma(2.0, 1.0, n_rows)
-    rng, empty = np.random.default_rng(4), np.zeros(1)
-    probe = rng.standard_normal((1, 3, N_FEATURES)).astype(np.float32)
     return Made(
         corpus,
         embedded(phi),
         pd.DataFrame({"id": corpus["id"], "weight": weights / weights.sum()}),
-        ProbeTrajectory(
-            probe,
-            np.zeros((1, 3), np.float32),
-            np.zeros(1, np.int64),
-            empty,
-            empty,
-            np.zeros(1, np.int64),
-            empty,
-            empty,
-        ),
         pool,
         embedded(pool_phi),
         pd.DataFrame(

@@ -17,7 +17,7 @@ from take.pipelines.distillation import nodes
 from take.selection.exam import selector as exam_module
 from take.selection.selection_settings import SelectionSettings
 from take.selection.tables import unseen_rows
-from tests.pipelines.distillation_data import DESCRIPTION, N_FEATURES, Made
+from tests.pipelines.distillation_data import DESCRIPTION, Made
 
 # --- choosing
 
@@ -41,34 +41,32 @@ def test_every_selector_fills_the_budget_of_each_class(
     assert path.empty == (name not in ("exam", "facility"))
 
 
-def test_the_exam_asks_only_rows_that_no_candidate_was_learnt_from(
+def test_exam_rows_are_rows_the_generator_was_not_trained_on(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = []
 
     def seen(task: Any, *arguments: Any, **options: Any) -> Any:
         tasks.append(task)
-        return exam_module_best_taught(task, *arguments, **options)
+        return original(task, *arguments, **options)
 
-    exam_module_best_taught = exam_module.best_taught
-    monkeypatch.setattr(exam_module, "best_taught", seen)
+    original = exam_module.best_rows
+    monkeypatch.setattr(exam_module, "best_rows", seen)
     made.chosen(tmp_path)
     trained = set(made.corpus["text"][:200])
     (task,) = tasks
-    asked = [*task.examined.texts[0], *task.watched.texts[0]]
-    assert len(set(asked)) == len(asked) == 300
-    assert not trained & set(asked)
+    scored = [*task.exam.texts[0], *task.validation.texts[0]]
+    assert len(set(scored)) == len(scored) == 300
+    assert not trained & set(scored)
 
 
-def test_tempering_and_geometry_reach_the_choice(made: Made, tmp_path: Path) -> None:
+def test_tempering_changes_the_choice(made: Made, tmp_path: Path) -> None:
     def ids(**options: Any) -> list[str]:
         return sorted(made.chosen(tmp_path, selector="facility", **options).selection["id"])
 
     plain = ids()
     assert ids() == plain
     assert ids(tempering=0.0) != plain
-    assert ids(geometry={"margin": 5.0}) != plain
-    assert ids(geometry={"lexical": 5.0}) != plain
 
 
 def test_a_budget_beyond_the_pool_names_the_class(made: Made, tmp_path: Path) -> None:
@@ -76,23 +74,23 @@ def test_a_budget_beyond_the_pool_names_the_class(made: Made, tmp_path: Path) ->
         made.chosen(tmp_path, budget="31/class", selector="facility")
 
 
-# --- what the exam may ask
+# --- exam rows
 
 
-def test_the_exam_asks_no_text_the_generator_has_learnt_or_was_stopped_by(made: Made) -> None:
+def test_exam_rows_have_no_text_the_generator_was_trained_on_or_stopped_by(made: Made) -> None:
     corpus = made.corpus.copy()
     corpus.loc[1, "text"] = corpus["text"][0]  # one text under two ids
     used = pd.DataFrame({"id": corpus["id"][[0, 2]], "role": ["trained", "held_out"]})
     some = unseen_rows(corpus, used, wanted=10)
     assert {0, 1, 2}.isdisjoint(some)
     assert len(some) == len(corpus) - 3
-    # Where rows are short, those that only stopped the training may be asked.
+    # Where rows are short, those that only stopped the training may be used.
     all_that_can = unseen_rows(corpus, used, wanted=len(corpus))
     assert 2 in all_that_can
     assert {0, 1}.isdisjoint(all_that_can)
 
 
-def test_too_few_rows_for_an_exam_are_said_aloud(
+def test_too_few_rows_for_an_exam_are_logged(
     made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     used = pd.DataFrame({"id": made.corpus["id"][30:], "role": "trained"})
@@ -105,7 +103,7 @@ def test_too_few_rows_for_an_exam_are_said_aloud(
     assert found.selection.equals(expected)
 
 
-# --- what is said of the rows
+# --- what is reported about the rows
 
 
 def test_weights_by_mass_have_mean_one_and_change_no_row(
@@ -177,7 +175,7 @@ def test_the_description_counts_what_the_tables_say(
     assert not any(text in written for text in texts)
 
 
-def test_the_curve_along_the_path_taken_is_the_one_found_anew(
+def test_the_curve_along_the_path_taken_is_the_one_computed_again(
     made: Made, exam_choice: nodes.ChosenRows
 ) -> None:
     path = exam_choice.greedy_path
@@ -186,8 +184,8 @@ def test_the_curve_along_the_path_taken_is_the_one_found_anew(
     assert (labels == path["part"]).all()
     traced = made.traced(exam_choice.selection)
     along = made.described(traced, exam_choice).budget_curve
-    anew = made.described(traced, exam_choice._replace(greedy_path=path.iloc[:0])).budget_curve
-    pd.testing.assert_frame_equal(along, anew)
+    again = made.described(traced, exam_choice._replace(greedy_path=path.iloc[:0])).budget_curve
+    pd.testing.assert_frame_equal(along, again)
 
 
 def test_a_global_choice_is_traced_and_described(made: Made, tmp_path: Path) -> None:
@@ -212,16 +210,14 @@ def test_pairs_go_all_the_way(made: Made, tmp_path: Path) -> None:
         index = np.stack([np.arange(n_rows), np.arange(n_rows)[::-1]], axis=1)
         return Embeddings(embeddings.strings, index)
 
-    probe = np.zeros((1, 3, 4 * N_FEATURES), np.float32)
     pairs = replace(
         made,
         corpus=paired(made.corpus),
         pool=paired(made.pool),
         embeddings=pair_vectors(made.embeddings),
         pool_embeddings=pair_vectors(made.pool_embeddings),
-        trajectory=replace(made.trajectory, weights=probe),
     )
-    chosen = pairs.chosen(tmp_path, geometry={"lexical": 0.2})
+    chosen = pairs.chosen(tmp_path)
     traced = pairs.traced(chosen.selection)
     assert list(traced.distilled) == ["id", "text_a", "text_b", "label", "label_name", "weight"]
     assert {"source_text_a", "source_text_b"} <= set(traced.lineage)

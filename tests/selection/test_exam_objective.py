@@ -51,7 +51,7 @@ def test_exact_losses_are_weighted_cross_entropy(n_classes, scale):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_logits_beyond_float32_exponents_are_still_marked_right(n_classes):
+def test_logits_beyond_float32_exponents_are_still_scored_correctly(n_classes):
     logits, labels, weights, moves, steps = case(n_classes)
     far = (moves.of(np.arange(40)) * 100).astype(np.float32)
     codes = label_codes(labels, n_classes)

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from take.selection.exam.panel import Member, make_viewer
-from take.selection.exam.sitting import Asked, Pool, Sitting, mark
 
-from take.selection.exam.objective import cross_entropy, label_codes, teaching_codes
+from take.selection.exam.objective import cross_entropy, label_codes, target_codes
 from take.selection.exam.search import ExamProblem, SearchState, begin, exam_part, search
+from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, make_viewer, score
+from take.selection.exam.swap_scorer import SwapScorer
 from take.selection.selection_settings import ExamSettings
 
 WORDS = [f"w{i:02d}" for i in range(40)]
-PANEL = (Member("phi", 1.0, 0.3), Member("tfidf", 0.3, 0.5))
+SURROGATES = (Surrogate("phi", 1.0, 0.3), Surrogate("tfidf", 0.3, 0.5))
 
 
 def make_problem(n_classes: int = 2, seed: int = 0, noise: bool = False) -> ExamProblem:
@@ -34,13 +34,13 @@ def make_problem(n_classes: int = 2, seed: int = 0, noise: bool = False) -> Exam
     order = np.argsort(labels, kind="stable")
     parts = []
     for n in (160, 200):
-        asked, asked_labels = draw(n)
+        scored, scored_labels = draw(n)
         weights = rng.random(n)
-        parts.append(Asked(asked, asked_labels, weights / weights.sum()))
+        parts.append(ScoredRows(scored, scored_labels, weights / weights.sum()))
     if noise:
         parts[0] = replace(parts[0], labels=rng.permutation(parts[0].labels))
     pool = Pool(views.take(order), labels[order], n_classes)
-    return ExamProblem(PANEL, pool, parts[0], parts[1])
+    return ExamProblem(SURROGATES, pool, parts[0], parts[1])
 
 
 def first_rows(problem: ExamProblem, k: int = 5) -> np.ndarray:
@@ -48,31 +48,26 @@ def first_rows(problem: ExamProblem, k: int = 5) -> np.ndarray:
     return np.concatenate([np.arange(start, start + k) for start in starts])
 
 
-def marked(problem: ExamProblem, rows: np.ndarray, coverage: float = 0.0) -> float:
-    """The objective from scratch: a plain solve a member, and every distance."""
+def loss_of(problem: ExamProblem, rows: np.ndarray) -> float:
+    """The objective from scratch: one plain solve per surrogate."""
     pool, exam = problem.pool, problem.exam
-    targets, codes = teaching_codes(pool.n_classes), label_codes(exam.labels, pool.n_classes)
+    targets, codes = target_codes(pool.n_classes), label_codes(exam.labels, pool.n_classes)
     losses = []
-    for member in problem.panel:
-        taught = pool.views.take(rows)
-        gram = member.kernel.gram(taught, taught).astype(np.float64)
-        duals = np.linalg.solve(gram + member.ridge * np.eye(len(rows)), targets[pool.labels[rows]])
-        scores = member.kernel.gram(exam.views, taught) @ duals
-        losses.append(cross_entropy(scores / member.temperature, codes, exam.weights))
-    far = 0.0
-    for x, y, w in zip(exam.views.phi, exam.labels, exam.weights, strict=True):
-        mine = rows[pool.labels[rows] == y]
-        far += w * ((pool.views.phi[mine] - x) ** 2).sum(axis=1).min()
-    return float(np.mean(losses)) + coverage * far
+    for model in problem.surrogates:
+        training = pool.views.take(rows)
+        gram = model.gram(training, training).astype(np.float64)
+        duals = np.linalg.solve(gram + model.ridge * np.eye(len(rows)), targets[pool.labels[rows]])
+        scores = model.gram(exam.views, training) @ duals
+        losses.append(cross_entropy(scores / model.temperature, codes, exam.weights))
+    return float(np.mean(losses))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("coverage", [0.0, 0.5])
-def test_the_best_swap_is_the_best_of_all_solves(n_classes, coverage):
+def test_the_best_swap_is_the_best_of_all_solves(n_classes):
     problem = make_problem(n_classes)
     rows = first_rows(problem)
-    sitting = Sitting(PANEL, problem.pool, rows, problem.exam, coverage)
-    assert sitting.loss == pytest.approx(marked(problem, rows, coverage), rel=1e-5)
+    scorer = SwapScorer(SURROGATES, problem.pool, rows, problem.exam)
+    assert scorer.loss == pytest.approx(loss_of(problem, rows), rel=1e-5)
     for slot in (0, 7):
         label = problem.pool.labels[rows[slot]]
         candidates = np.flatnonzero(problem.pool.labels == label)
@@ -80,8 +75,8 @@ def test_the_best_swap_is_the_best_of_all_solves(n_classes, coverage):
         for candidate in np.setdiff1d(candidates, rows):
             changed = rows.copy()
             changed[slot] = candidate
-            brute[int(candidate)] = marked(problem, changed, coverage)
-        row, loss = sitting.best_swap(slot, exact_candidates=1000)
+            brute[int(candidate)] = loss_of(problem, changed)
+        row, loss = scorer.best_swap(slot, exact_candidates=1000)
         assert row == min(brute, key=brute.__getitem__)
         assert loss == pytest.approx(brute[row], rel=1e-4)
 
@@ -89,29 +84,28 @@ def test_the_best_swap_is_the_best_of_all_solves(n_classes, coverage):
 def test_the_screen_finds_the_best_swap():
     problem = make_problem(3)
     rows = first_rows(problem)
-    sitting = Sitting(PANEL, problem.pool, rows, problem.exam)
+    scorer = SwapScorer(SURROGATES, problem.pool, rows, problem.exam)
     for slot in range(len(rows)):
-        assert sitting.best_swap(slot, 6)[0] == sitting.best_swap(slot, 1000)[0]
-    assert sitting.exact < sitting.screened
+        assert scorer.best_swap(slot, 6)[0] == scorer.best_swap(slot, 1000)[0]
+    assert scorer.exact < scorer.screened
 
 
-@pytest.mark.parametrize("coverage", [0.0, 0.2])
-def test_each_swap_lowers_the_loss_and_the_updates_keep_it_true(coverage):
+def test_each_swap_lowers_the_loss_and_the_updates_keep_it_true():
     problem = make_problem()
-    sitting = Sitting(PANEL, problem.pool, first_rows(problem), problem.exam, coverage)
-    losses = [sitting.loss]
+    scorer = SwapScorer(SURROGATES, problem.pool, first_rows(problem), problem.exam)
+    losses = [scorer.loss]
     for slot in list(range(10)) * 3:
-        row, loss = sitting.best_swap(slot, 20)
-        if loss < sitting.loss - 1e-6:
-            sitting.swap(slot, row)
-            losses.append(sitting.loss)
-            assert sitting.loss == pytest.approx(loss, rel=1e-5)
+        row, loss = scorer.best_swap(slot, 20)
+        if loss < scorer.loss - 1e-6:
+            scorer.swap(slot, row)
+            losses.append(scorer.loss)
+            assert scorer.loss == pytest.approx(loss, rel=1e-5)
     assert len(losses) > 5
     assert (np.diff(losses) < 0).all()
-    assert losses[-1] == pytest.approx(marked(problem, sitting.rows, coverage), rel=1e-4)
+    assert losses[-1] == pytest.approx(loss_of(problem, scorer.rows), rel=1e-4)
 
 
-@pytest.mark.parametrize("schedule", ["growing", "rotating", "fixed"])
+@pytest.mark.parametrize("schedule", ["growing", "fixed"])
 def test_budgets_are_kept_and_no_row_is_taken_twice(schedule):
     problem = make_problem(3)
     start = first_rows(problem)
@@ -119,7 +113,7 @@ def test_budgets_are_kept_and_no_row_is_taken_twice(schedule):
     assert np.bincount(problem.pool.labels[found.rows]).tolist() == [5, 5, 5]
     assert len(np.unique(found.rows)) == 15
     assert found.history[:, 4].min() < found.history[0, 4]
-    assert mark(PANEL, problem.pool, found.rows, problem.watched).loss == pytest.approx(
+    assert score(SURROGATES, problem.pool, found.rows, problem.validation).loss == pytest.approx(
         found.history[:, 4].min()
     )
 
@@ -129,10 +123,10 @@ def test_a_fixed_exam_is_searched_to_a_local_optimum():
     options = ExamSettings(schedule="fixed", max_sweeps=50, patience=50)
     found = search(problem, begin(problem, first_rows(problem)), options)
     assert found.stopped == "converged"
-    assert (np.diff(found.history[:, 3]) < 1e-8).all()  # an idle sweep teaches anew: rounding
-    sitting = Sitting(PANEL, problem.pool, found.state.rows, problem.exam)
+    assert (np.diff(found.history[:, 3]) < 1e-8).all()  # an idle sweep trains again: rounding
+    scorer = SwapScorer(SURROGATES, problem.pool, found.state.rows, problem.exam)
     for slot in range(10):
-        assert sitting.best_swap(slot, 1000)[1] >= sitting.loss - options.min_gain
+        assert scorer.best_swap(slot, 1000)[1] >= scorer.loss - options.min_gain
 
 
 def test_the_same_search_twice_gives_the_same_rows():
@@ -142,7 +136,7 @@ def test_the_same_search_twice_gives_the_same_rows():
 
 
 @pytest.mark.parametrize(("killed_after", "max_swaps"), [(1, None), (2, None), (1, 12)])
-def test_a_killed_search_goes_on_to_the_same_rows(killed_after, max_swaps):
+def test_a_killed_search_resumes_to_the_same_rows(killed_after, max_swaps):
     problem = make_problem()
     options = ExamSettings(max_sweeps=5, patience=5, max_swaps=max_swaps)
     whole = search(problem, begin(problem, first_rows(problem)), options)
@@ -162,19 +156,19 @@ def test_a_killed_search_goes_on_to_the_same_rows(killed_after, max_swaps):
     assert resumed.stopped == whole.stopped
 
 
-def test_watched_rows_stop_a_search_that_learns_its_exam_by_heart():
+def test_validation_rows_stop_a_search_that_overfits_its_exam_rows():
     problem = make_problem(noise=True)
     start = first_rows(problem)
     options = ExamSettings(schedule="fixed", patience=2, max_sweeps=50, min_gain=0)
     found = search(problem, begin(problem, start), options)
-    exam, watched = found.history[:, 3], found.history[:, 4]
-    assert found.stopped == "watched"
+    exam, validation = found.history[:, 3], found.history[:, 4]
+    assert found.stopped == "validation"
     assert exam[-1] < exam[0] - 0.02
-    assert watched[-1] > watched[0]
+    assert validation[-1] > validation[0]
     assert found.rows.tolist() == start.tolist()
 
 
-def test_budgets_of_swaps_and_of_time_end_the_search():
+def test_limits_on_swaps_and_time_end_the_search():
     problem = make_problem()
     state = begin(problem, first_rows(problem))
     few = search(problem, state, ExamSettings(max_swaps=3))
@@ -193,11 +187,8 @@ def test_an_unfinished_sweep_is_not_the_state_to_resume_from():
     assert len(found.history) == 2
 
 
-def test_growing_exams_are_nested_and_rotating_ones_apart():
+def test_growing_exams_are_nested():
     growing = ExamSettings(parts=4)
     parts = [exam_part(100, sweep, growing) for sweep in (1, 2, 3)]
     assert [len(part) for part in parts] == [25, 50, 100]
     assert np.isin(parts[0], parts[1]).all()
-    rotating = ExamSettings(parts=4, schedule="rotating")
-    together = np.concatenate([exam_part(100, sweep, rotating) for sweep in (1, 2, 3, 4)])
-    assert np.sort(together).tolist() == list(range(100))

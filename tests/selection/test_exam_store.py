@@ -13,30 +13,32 @@ import pytest
 
 from take.reuse.digests import file_digest
 from take.reuse.records import record_path
+from take.rows.blocks import ArrayBlocks
+from take.rows.labelled import LabelledRows
 from take.selection.exam import store as store_module
 from take.selection.exam.search import SearchState
 from take.selection.exam.store import StateStore
-from take.selection.exam.task import ExamRows, ExamTask, best_taught
+from take.selection.exam.task import ExamTask, best_rows
 from take.selection.selection_settings import ExamSettings
 
 SETTINGS = ExamSettings(exam_rows=100, validation_rows=60, max_sweeps=4, patience=9)
 
 
-def make_rows(n: int, seed: int) -> ExamRows:
+def make_rows(n: int, seed: int) -> LabelledRows:
     """Two classes that overlap in vectors and words."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) % 2
     phi = rng.standard_normal((n, 6)) + 0.5 * labels[:, None]
     phi /= np.linalg.norm(phi, axis=1, keepdims=True)
     texts = [f"w{i} w{j} c{y}" for i, j, y in zip(*rng.integers(0, 9, (2, n)), labels, strict=True)]
-    return ExamRows(phi.astype(np.float32), [texts], labels, rng.random(n) + 0.1)
+    return LabelledRows(ArrayBlocks(phi.astype(np.float32)), [texts], labels, rng.random(n) + 0.1)
 
 
 @pytest.fixture(scope="module")
 def task() -> ExamTask:
-    examined = make_rows(100, 1)
+    exam = make_rows(100, 1)
     start = [np.array([0, 2, 4]), np.array([1, 3, 5])]
-    return ExamTask(make_rows(40, 0), examined, make_rows(60, 2), start, examined.texts)
+    return ExamTask(make_rows(40, 0), exam, make_rows(60, 2), start, exam.texts)
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def test_a_state_comes_back_exactly_and_is_gone_once_cleared(
     assert list(store.path.parent.iterdir()) == []
 
 
-def changed(rows: ExamRows, **changes: Callable[[Any], Any]) -> ExamRows:
+def changed(rows: LabelledRows, **changes: Callable[[Any], Any]) -> LabelledRows:
     return replace(rows, **{name: change(getattr(rows, name)) for name, change in changes.items()})
 
 
@@ -70,6 +72,10 @@ def nudged(array: np.ndarray) -> np.ndarray:
     other = array.copy()
     other.flat[-1] = np.nextafter(other.flat[-1], np.inf, dtype=other.dtype)
     return other
+
+
+def nudged_vectors(phi: ArrayBlocks) -> ArrayBlocks:
+    return ArrayBlocks(nudged(phi.read(0, phi.shape[0])))
 
 
 def reworded(texts: list[list[str]]) -> list[list[str]]:
@@ -80,14 +86,14 @@ OTHERS: dict[str, Callable[[ExamTask], ExamTask]] = {
     "seed": lambda t: replace(t, seed=1),
     "start": lambda t: replace(t, start=[t.start[0], np.array([1, 3, 7])]),
     "order of the start": lambda t: replace(t, start=[t.start[0][::-1], t.start[1]]),
-    "pool vectors": lambda t: replace(t, pool=changed(t.pool, phi=nudged)),
+    "pool vectors": lambda t: replace(t, pool=changed(t.pool, phi=nudged_vectors)),
     "pool texts": lambda t: replace(t, pool=changed(t.pool, texts=reworded)),
-    "examined labels": lambda t: replace(
-        t, examined=changed(t.examined, labels=lambda labels: labels[::-1])
+    "exam labels": lambda t: replace(t, exam=changed(t.exam, labels=lambda labels: labels[::-1])),
+    "exam weights": lambda t: replace(t, exam=changed(t.exam, weights=nudged)),
+    "no weights": lambda t: replace(t, exam=replace(t.exam, weights=None)),
+    "validation vectors": lambda t: replace(
+        t, validation=changed(t.validation, phi=nudged_vectors)
     ),
-    "examined weights": lambda t: replace(t, examined=changed(t.examined, weights=nudged)),
-    "no weights": lambda t: replace(t, examined=replace(t.examined, weights=None)),
-    "watched vectors": lambda t: replace(t, watched=changed(t.watched, phi=nudged)),
     "train texts": lambda t: replace(t, train_texts=reworded(t.train_texts)),
 }
 
@@ -103,8 +109,8 @@ def test_other_settings_and_other_code_have_other_files(
 ) -> None:
     settings = [
         SETTINGS,
-        SETTINGS.model_copy(update={"members": ("phi",)}),
-        SETTINGS.model_copy(update={"coverage": 0.1}),
+        SETTINGS.model_copy(update={"surrogates": ("phi",)}),
+        SETTINGS.model_copy(update={"min_gain": 0.1}),
     ]
     paths = {StateStore(tmp_path, task, each).path for each in settings}
     assert len(paths) == len(settings)
@@ -135,10 +141,10 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_a_damaged_state_is_set_aside_and_the_search_begins_anew(
     tmp_path: Path, task: ExamTask, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = best_taught(task, SETTINGS)
+    whole = best_rows(task, SETTINGS)
     store = StateStore(tmp_path, task, SETTINGS)
     saved: list[SearchState] = []
-    best_taught(task, SETTINGS, on_sweep=saved.append)
+    best_rows(task, SETTINGS, on_sweep=saved.append)
     store.save(saved[0])
     DAMAGE[damage](store.path)
     damaged = file_digest(store.path)
@@ -151,7 +157,7 @@ def test_a_damaged_state_is_set_aside_and_the_search_begins_anew(
     assert ".altered-" in kept.name
     assert file_digest(kept) == damaged
 
-    again = best_taught(task, SETTINGS, state=store.load(), on_sweep=store.save)
+    again = best_rows(task, SETTINGS, state=store.load(), on_sweep=store.save)
     assert [rows.tolist() for rows in again.rows] == [rows.tolist() for rows in whole.rows]
     assert store.load() is not None  # what it saved on the way is whole
     store.clear()

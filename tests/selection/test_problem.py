@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from take.selection.rows import SubsetBlocks, rows_at
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.errors import InputError
-from take.rows.blocks import ArrayBlocks
+from take.rows.blocks import ArrayBlocks, SubsetBlocks, rows_at
 from take.selection.problem import ClassProblem
 from take.selection.selection_settings import SelectionSettings
 from tests.selection.conftest import make_selection_problem

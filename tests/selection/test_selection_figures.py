@@ -16,8 +16,8 @@ def make_report(n_steps: int) -> SelectionReport:
             swaps=5 * sweep,
             exam_loss_before=0.9 - 0.1 * sweep,
             exam_loss_after=0.8 - 0.1 * sweep,
-            watched_loss=0.85 - 0.05 * sweep,
-            watched_accuracy=0.6 + 0.1 * sweep,
+            validation_loss=0.85 - 0.05 * sweep,
+            validation_accuracy=0.6 + 0.1 * sweep,
             exam_rows=100,
         )
         for sweep in range(n_steps)
@@ -43,13 +43,13 @@ def test_every_sweep_is_drawn_as_it_went(n_steps: int) -> None:
     assert all(list(trace.x) == list(range(n_steps)) for trace in drawn.values())
     exam = drawn["exam rows: what the search lowers"]
     assert list(exam.y) == [step.exam_loss_after for step in report.steps]
-    watched = drawn["watched rows: choose the sweep"]
-    assert list(watched.y) == [step.watched_loss for step in report.steps]
+    validation = drawn["validation rows: choose the sweep"]
+    assert list(validation.y) == [step.validation_loss for step in report.steps]
     assert list(drawn["rows exchanged"].y) == [step.swaps for step in report.steps]
-    shares = [100 * step.watched_accuracy for step in report.steps]
-    assert list(drawn["watched rows got right, %"].y) == pytest.approx(shares)
+    shares = [100 * step.validation_accuracy for step in report.steps]
+    assert list(drawn["validation accuracy, %"].y) == pytest.approx(shares)
     # Percent and rows have axes of their own, and both panels say what they show.
-    assert drawn["watched rows got right, %"].yaxis != drawn["rows exchanged"].yaxis
+    assert drawn["validation accuracy, %"].yaxis != drawn["rows exchanged"].yaxis
     assert len(figure.layout.annotations) == 2
     assert json.loads(figure.to_json())["data"]
 

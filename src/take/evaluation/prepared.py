@@ -24,6 +24,7 @@ from take.reuse.digests import code_digests, value_digest
 from take.rows.arrays import Float64
 from take.rows.labelled import (
     TEXT_COLUMNS,
+    LabelledRows,
     class_ids,
     class_names,
     class_sizes,

@@ -185,10 +185,8 @@ def test_nearest_rows_are_the_best_assignment_of_all(monkeypatch):
 def test_kmeans_spreads_over_clusters():
     points = np.repeat(np.eye(6, dtype=np.float32)[:3], 10, axis=0)
     points += np.random.default_rng(0).normal(0, 0.02, points.shape).astype(np.float32)
-    corpus = labelled(30, 1)
-    clustered = type(corpus)(
-        ArrayBlocks(points), ArrayBlocks(points), corpus.texts, np.zeros(30, dtype=np.int64)
-    )
+    texts, labels = labelled(30, 1).texts, np.zeros(30, dtype=np.int64)
+    clustered = LabelledRows(ArrayBlocks(points), texts, labels)
     material = make_material(
         corpus=clustered, weights=np.full(30, 1 / 30), class_names=("all",), budgets=(3,)
     )

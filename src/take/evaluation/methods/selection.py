@@ -12,7 +12,7 @@ from take.evaluation.methods.errors import NotApplicableError
 from take.evaluation.methods.material import Material, TrainingSet, taken_rows
 from take.evaluation.methods.settings import BaselineSettings
 from take.rows.arrays import Float64
-from take.selection.problem import SelectionProblem, tempered
+from take.selection.problem import selection_problem
 from take.selection.selectors import selector
 
 
@@ -38,13 +38,13 @@ class Selection:
                 remedy="give the material `unseen` rows, or choose another selector",
             )
         unseen = np.empty(0, dtype=np.int64) if candidates.unseen is None else candidates.unseen
-        problem = SelectionProblem(
-            corpus=material.corpus,
-            weights=tempered(self._weights(material), choice.tempering),
-            pool=candidates.table,
-            budgets=material.budgets,
-            unseen=unseen,
-            scope=choice.scope,
+        problem = selection_problem(
+            material.corpus,
+            self._weights(material),
+            candidates.table,
+            material.budgets,
+            unseen,
+            choice,
         )
         found = selector(choice.selector)(problem, choice, material.work)
         taken = taken_rows(candidates.table, found.rows, candidates.source)

@@ -19,9 +19,7 @@ from take.rows.labelled import (
     class_names,
     class_sizes,
     task_of,
-    text_columns,
 )
-from take.scoring.trajectory import ProbeTrajectory
 from take.selection.describe.curve import CurveOptions, budget_curve
 from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure
 from take.selection.describe.indicators import Findings, IndicatorOptions, measure
@@ -29,8 +27,7 @@ from take.selection.describe.lineage import Distillation, Traced, lineage_tables
 from take.selection.describe.map import map_coordinates
 from take.selection.describe.regions import cover, least_covered_regions
 from take.selection.describe.report import DistillationReport, RunFacts
-from take.selection.geometry import Probe, Seen, joined_features
-from take.selection.problem import SelectionProblem, tempered
+from take.selection.problem import selection_problem, tempered
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 from take.selection.selectors import selector
@@ -78,7 +75,6 @@ def select_rows(
     corpus: pd.DataFrame,
     embeddings: Embeddings,
     weights: pd.DataFrame,
-    trajectory: ProbeTrajectory,
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,
     generator_rows: pd.DataFrame,
@@ -95,25 +91,16 @@ def select_rows(
     if evaluation_split is not None:
         fresh = without_copies(pool, corpus, evaluation_split)
         pool = pool.iloc[fresh].reset_index(drop=True)
-        pool_embeddings = Embeddings(pool_embeddings.strings, pool_embeddings.rows[fresh])
-    texts, pool_texts = text_columns(corpus), text_columns(pool)
-    probe = Probe(trajectory.weights[-1], trajectory.biases[-1])
-    features, pool_features = joined_features(
-        Seen(embeddings, texts),
-        Seen(pool_embeddings, pool_texts),
-        probe,
-        settings.geometry,
-        settings.seed,
-    )
+        pool_embeddings = pool_embeddings.subset(fresh)
     previous = None if previous_distilled is None else places_of(previous_distilled, pool)
-    problem = SelectionProblem(
-        corpus=LabelledRows(features, embeddings, texts, class_ids(corpus)),
-        weights=tempered(weights["weight"].to_numpy(), settings.tempering),
-        pool=LabelledRows(pool_features, pool_embeddings, pool_texts, class_ids(pool)),
-        budgets=Budget.parse(budget).split(class_sizes(corpus)),
-        unseen=unseen_rows(corpus, generator_rows, settings.exam.exam_rows),
-        scope=settings.scope,
-        previous=previous,
+    problem = selection_problem(
+        LabelledRows.of(corpus, embeddings),
+        weights["weight"].to_numpy(),
+        LabelledRows.of(pool, pool_embeddings),
+        Budget.parse(budget).split(class_sizes(corpus)),
+        unseen_rows(corpus, generator_rows, settings.exam.exam_rows),
+        settings,
+        previous,
     )
     found = selector(settings.selector)(problem, settings, search_folder)
     kept = None if previous is None else int(np.isin(previous, found.rows).sum())
@@ -178,8 +165,7 @@ def describe_distilled(
     names = class_names(corpus)
     covered = cover(distillation)
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
-    # A path that is greedy in other features than φ is none here.
-    known = [] if choice.geometry.is_joined else paths_of(greedy_path, pool)
+    known = paths_of(greedy_path, pool)
     curve = budget_curve(distillation, _curve_options(distillation, known, choice, settings), known)
     measured = measure(
         distillation,

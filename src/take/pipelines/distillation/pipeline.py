@@ -33,7 +33,6 @@ def _pipeline(*previous: str) -> Pipeline:
                 select_rows,
                 [
                     *_WEIGHTED_CORPUS,
-                    "trajectory",
                     *_POOL,
                     "generator_rows",
                     "search_folder",

@@ -64,7 +64,9 @@ def solve(gram: Float64, targets: Float64, ridge: float) -> tuple[Float64, Float
     ([[0.5, 0.0], [0.0, 0.5]], [[0.5], [-0.5]])
     """
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
-    inverse = (inverse + inverse.T) / 2  # rounding makes it slightly asymmetric, and updates keep that
+    inverse = (
+        inverse + inverse.T
+    ) / 2  # rounding makes it slightly asymmetric, and updates keep that
     return inverse, inverse @ targets
 
 
