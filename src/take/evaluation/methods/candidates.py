@@ -10,7 +10,7 @@ import numpy as np
 from take.evaluation.methods.errors import NotApplicableError
 from take.evaluation.methods.material import Material, Source
 from take.rows.arrays import Int64
-from take.rows.labelled import content_id
+from take.rows.labelled import LabelledRows, content_id
 from take.rows.random import rng
 
 CandidatesName = Literal["pool", "unfiltered", "corpus"]
