@@ -12,11 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.audit.release.exports import (
-    distilled_columns,
-    formula_cells,
-    to_csv,
-)
+from take.audit.release.folder import formula_cells, to_csv
+from take.selection.distilled import distilled_columns
 from tests.audit.release.hostile import (
     TEXTS,
     distilled,

@@ -16,15 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.audit.release.exports import (
-    check_distilled,
-    distilled_columns,
-    to_jsonl,
-    write_datasets_folder,
-)
+from take.audit.release.folder import to_jsonl, write_datasets_folder
 from take.datasets.artifact import TableArtifact
 from take.errors import InputError
 from take.rows.labelled import Task
+from take.selection.distilled import check_distilled, distilled_columns
 from tests.audit.release.hostile import (
     HOSTILE,
     NAMES,
@@ -122,7 +118,7 @@ import sys
 from pathlib import Path
 import pandas as pd
 from take.datasets.artifact import Artifact, TableArtifact
-from take.audit.release.exports import to_csv, to_jsonl, write_datasets_folder
+from take.audit.release.folder import to_csv, to_jsonl, write_datasets_folder
 
 source, folder = Path(sys.argv[1]), Path(sys.argv[2])
 table = pd.DataFrame(json.loads(source.read_text(encoding="utf-8")))
@@ -188,7 +184,7 @@ def spoilt(column: str, value: Any, row: int = 1, task: Task = "single") -> pd.D
         (spoilt("text", "a\ud800"), r"row 2, column 'text': .* holds half a surrogate pair"),
         (spoilt("text_b", "", task="pair"), r"row 2, column 'text_b': .* is blank"),
         (spoilt("id", ""), r"row 2, column 'id': '' is blank"),
-        (spoilt("id", "0000", row=2), r"row 3, column 'id': '0000' stands in an earlier row"),
+        (spoilt("id", "0000", row=2), r"row 3, column 'id': '0000' occurs in an earlier row"),
         (spoilt("label", 2), r"row 2, column 'label': 2 is the label of no class; there are 2"),
         (spoilt("label", -1), r"row 2, column 'label': -1 is the label of no class"),
         (spoilt("label_name", "bad"), r"row 2, column 'label_name': 'bad' contradicts label 1.*'g"),

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from take.audit.release.exports import to_jsonl
+from take.audit.release.folder import to_jsonl
 from take.corpus.budget import Budget
 from take.evaluation.names import ordered_learners, ordered_methods
 from take.evaluation.text import METRICS, score

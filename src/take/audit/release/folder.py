@@ -1,34 +1,47 @@
-"""The release: a folder with the distilled rows and all that is said of them, to give away.
+"""The release: a folder with the distilled rows and everything that is reported about them.
 
-Nothing in it is a training row or names one. `datasets.load_dataset` reads it, `sha256sum` and
-`kedro verify` check it.
+It holds no training row and names none. `datasets.load_dataset` reads it, `sha256sum` and
+`kedro verify` check it. JSONL and Parquet are exact; the CSV is for spreadsheets.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import pandas as pd
 
-from take.audit.release.exports import check_distilled, to_csv, to_jsonl, write_datasets_folder
 from take.audit.release.manifest import Reproduction, write_manifest
 from take.errors import InputError, TakeError
 from take.reuse.atomic import atomic_path
+from take.selection.distilled import NUMBERS, check_distilled, string_columns
 
 if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport
     from take.audit.privacy.report import PrivacyReport
 
 _OVERRIDE = "audit.gate.override"
-# `take.selection.describe.lineage` names training rows in its other tables: none may slip in.
+# Columns that name no training row; other lineage tables do.
 _TOTALS = (
     *("id", "label_name", "assigned_mass", "listed_mass", "unlisted_mass"),
     *("rows", "mean_distance"),
 )
+# What begins a formula; Excel in East Asian languages reads wide forms like narrow ones.
+_SIGNS = r"=+\-@＝＋－＠﹦﹢﹣﹫"
+# Unicode's categories of what a spreadsheet may drop from the front of a cell: control characters,
+# characters without width (the byte order mark, U+FEFF, is one), blanks.
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
+
+# Allowed in JSON strings, but programs that split lines break at some (U+0085, U+2028, U+2029), and
+# terminals act on others. The json module escapes those below U+0020.
+_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 
 
 class BlockedReleaseError(TakeError):
@@ -37,7 +50,7 @@ class BlockedReleaseError(TakeError):
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What is given away."""
+    """What is released."""
 
     distilled: pd.DataFrame
     class_names: Sequence[str]
@@ -46,7 +59,7 @@ class Release:
     page: str
     """HTML, without source texts."""
     lineage_totals: pd.DataFrame
-    """How much each row stands for; names no training row."""
+    """How much each row represents; names no training row."""
     privacy: PrivacyReport
     balance: BalanceReport
     corpus: str
@@ -55,7 +68,7 @@ class Release:
 
 
 def refuse_blocked(privacy: PrivacyReport) -> None:
-    """Stop an export that a check blocks and nobody answers for."""
+    """Stop an export that a check blocks and nobody has overridden."""
     if not privacy.blocked:
         return
     blocking = [c for c in privacy.checks if c.verdict == "block" and not c.overridden]
@@ -63,15 +76,15 @@ def refuse_blocked(privacy: PrivacyReport) -> None:
     overrides = ",".join(f'{_OVERRIDE}.{check.name}="who (why)"' for check in blocking)
     raise BlockedReleaseError(
         f"The privacy gate blocks the release; nothing was exported. {found} Fix: look at the "
-        "rows in the audit report and change the settings or the corpus. To release them all the "
-        f"same, answer for it by name, beside your other --params: {overrides}"
+        "rows in the audit report and change the settings or the corpus. To release them anyway, "
+        f"override the check with your name, next to your other --params: {overrides}"
     )
 
 
 def write_release(release: Release, folder: Path) -> None:
-    """Write the folder whole, in the place of an earlier one, or not at all.
+    """Write the whole folder, in the place of an earlier one, or nothing.
 
-    Equal releases make equal bytes.
+    Equal releases have equal bytes.
     """
     refuse_blocked(release.privacy)
     check_distilled(release.distilled, release.class_names)
@@ -111,7 +124,7 @@ def _check_totals(release: Release) -> None:
     unknown = [str(column) for column in totals.columns if column not in _TOTALS]
     if unknown:
         raise InputError(
-            f"column {unknown[0]!r} is none that may be given away",
+            f"column {unknown[0]!r} may not be released",
             where=where,
             allowed=", ".join(_TOTALS),
             remedy="leave it out",
@@ -122,3 +135,98 @@ def _check_totals(release: Release) -> None:
             where=f"{where}, column 'id'",
             remedy="run `kedro run --pipeline=distill`, which makes both together",
         )
+
+
+def to_csv(table: pd.DataFrame) -> str:
+    r"""The set for a spreadsheet: RFC 4180, with a header, rows ending with "\r\n".
+
+    To be safe there it is not exact; JSONL and Parquet are. Where a spreadsheet could begin to read
+    a formula (OWASP, "CSV injection"), an apostrophe is put before it. NUL, at which some programs
+    end the cell or the file, becomes U+FFFD.
+
+    >>> to_csv(pd.DataFrame({"id": ["a1"], "text": ['=HYPERLINK("x")'], "weight": [1.5]}))
+    'id,text,weight\r\na1,"\'=HYPERLINK(""x"")",1.5\r\n'
+    """
+    safe = {column: table[column].map(_safe_cell) for column in string_columns(table)}
+    return str(table.assign(**safe).to_csv(index=False, lineterminator="\r\n"))
+
+
+def formula_cells(table: pd.DataFrame) -> int:
+    """How many cells `to_csv` puts an apostrophe into.
+
+    >>> formula_cells(pd.DataFrame({"text": ["- 5 stars", "5 stars", "fine; =A1", "a = b"]}))
+    2
+    """
+    return sum(
+        _formula_start().search(cell) is not None
+        for column in string_columns(table)
+        for cell in table[column]
+    )
+
+
+def to_jsonl(table: pd.DataFrame) -> str:
+    r"""The set exactly, one object per line, keys in the order of columns.
+
+    Letters of all languages stay as they are. Control characters and Unicode's line separators are
+    escaped, so that no program sees more lines than rows.
+
+    >>> print(to_jsonl(pd.DataFrame({"text": ["naïve\nfilm"], "weight": [0.1]})), end="")
+    {"text": "naïve\nfilm", "weight": 0.1}
+    """
+    columns = list(table.columns)
+    rows = zip(*(table[column].tolist() for column in columns), strict=True)
+    return "".join(_json_line(dict(zip(columns, row, strict=True))) for row in rows)
+
+
+def write_datasets_folder(table: pd.DataFrame, folder: Path, class_names: Sequence[str]) -> None:
+    """The set as a folder that `datasets.load_dataset(folder)` reads as the split "train".
+
+    `label` is a ClassLabel that knows the class names. The folder has the
+    layout of `Dataset.push_to_hub`. The `datasets` library is not needed to write it: what it has
+    to know about the columns is in the Parquet file's metadata.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_distilled(table, class_names)
+    types: dict[str, pa.DataType] = {"label": pa.int64(), "weight": pa.float64()}
+    features: dict[str, dict[str, Any]] = {
+        column: {"dtype": NUMBERS.get(column, "string"), "_type": "Value"}
+        for column in table.columns
+    }
+    features["label"] = {"names": list(class_names), "_type": "ClassLabel"}
+    schema = pa.schema(
+        [(column, types.get(column, pa.string())) for column in table.columns],
+        metadata={"huggingface": json.dumps({"info": {"features": features}})},
+    )
+    rows = pa.table({column: table[column].tolist() for column in table.columns}, schema=schema)
+    path = folder / "data" / "train-00000-of-00001.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, path, compression="zstd")
+
+
+@cache
+def _formula_start() -> re.Pattern[str]:
+    """The places at which a spreadsheet could begin to read a formula.
+
+    Not only the front of a cell: where numbers have a decimal comma, Excel separates cells at ";".
+    The quotes of our texts are then inside its cells, where they mean nothing, so a ";" in a text
+    ends a cell and a line break ends a row. `fine;=A1` has a formula in the middle.
+    """
+    characters = map(chr, range(sys.maxunicode + 1))
+    unseen = {character for character in characters if category(character) in _UNSEEN}
+    leading = re.escape("".join(sorted(unseen)))
+    # Without line breaks: each is a place of its own, and looking past them would be quadratic.
+    inner = re.escape("".join(sorted(unseen - set("\t\r\n"))))
+    return re.compile(
+        rf"\A(?=[{leading}]*[{_SIGNS}\t\r\n])" rf'|(?<=[;\t\r\n])(?=["{inner}]*[{_SIGNS}])'
+    )
+
+
+def _safe_cell(cell: str) -> str:
+    return _formula_start().sub("'", cell).replace("\0", "\ufffd")
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n"

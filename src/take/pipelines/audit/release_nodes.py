@@ -11,8 +11,7 @@ from take.audit.balance.report import BalanceReport
 from take.audit.privacy.report import PrivacyReport
 from take.audit.release.card import dataset_card
 from take.audit.release.evidence import Evidence, ReportEvidence
-from take.audit.release.exports import formula_cells
-from take.audit.release.folder import Release, refuse_blocked
+from take.audit.release.folder import Release, formula_cells, refuse_blocked
 from take.audit.release.manifest import Reproduction
 from take.audit.release.render import render_page
 from take.audit.release.settings import ReportSettings

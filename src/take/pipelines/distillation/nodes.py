@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.audit.release.exports import check_distilled
 from take.corpus.budget import Budget
 from take.encoder.embeddings import Embeddings
 from take.rows.labelled import (
@@ -27,6 +26,7 @@ from take.selection.describe.lineage import Distillation, Traced, lineage_tables
 from take.selection.describe.map import map_coordinates
 from take.selection.describe.regions import cover, least_covered_regions
 from take.selection.describe.report import DistillationReport, RunFacts
+from take.selection.distilled import check_distilled
 from take.selection.problem import selection_problem, tempered
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
