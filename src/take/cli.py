@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-import functools
 import os
 import re
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,10 @@ from kedro.validation.exceptions import ParameterValidationError
 
 from take.errors import TakeError
 
-_RUNNER = "take.reuse.runner.ReusingRunner"
-
-# Remarks that only our dependencies can act upon: Kedro on the option its users know, and on
-# OmegaConf's old name for a function, which Kedro and kedro-mlflow call.
-for _remark in ("Option '--pipeline' is deprecated", "register_new_resolver"):
-    warnings.filterwarnings("ignore", message=f"(?s).*{_remark}")
+# Warnings that only our dependencies can act upon: Kedro's on the option its users know, and
+# OmegaConf's on the old name of a function, which Kedro and kedro-mlflow call.
+for _warning in ("Option '--pipeline' is deprecated", "register_new_resolver"):
+    warnings.filterwarnings("ignore", message=f"(?s).*{_warning}")
 
 
 @click.group(name="take")
@@ -32,29 +28,35 @@ def cli() -> None:
     """Commands of the TAKE project."""
 
 
-def _readable(callback: Callable[..., Any]) -> Callable[..., Any]:
-    """Show an error the user can mend as one message instead of a traceback."""
+def _command(name: str, runner: str, help_text: str | None) -> click.Command:
+    """Kedro's `run` with another default runner, and errors a user can fix as one message."""
+    command = copy.copy(kedro_run)
+    command.name, command.help = name, help_text
+    command.params = [copy.copy(parameter) for parameter in kedro_run.params]
+    for parameter in command.params:
+        if parameter.name == "runner":
+            parameter.default = runner
 
-    @functools.wraps(callback)
-    def readable(*args: Any, **options: Any) -> Any:
+    def callback(**options: Any) -> Any:
         if options.get("is_async") or (options.get("runner_params") or {}).get("is_async"):
             # Loading and saving in threads scatters one run over several MLflow runs.
             raise click.UsageError("--async is not supported: run without it.")
         # Relative paths, mlflow.yml's among them, start at the project wherever `kedro` is called.
         os.chdir(find_kedro_project(Path.cwd()) or Path.cwd())
         try:
-            return callback(*args, **options)
+            return (kedro_run.callback or kedro_run)(**options)
         except Exception as error:
             message = _message_for_user(error)
             if message is None:
                 raise
             raise click.ClickException(message) from error
 
-    return readable
+    command.callback = callback
+    return command
 
 
 def _message_for_user(error: BaseException | None) -> str | None:
-    """The message of the first mendable error in the chain of causes, if there is one."""
+    """The message of the first error in the chain of causes that a user can fix, if any."""
     while error is not None:
         if isinstance(error, TakeError):
             return str(error)
@@ -65,36 +67,15 @@ def _message_for_user(error: BaseException | None) -> str | None:
     return None
 
 
-def _run_command() -> click.Command:
-    """Kedro's own `run`, with our runner unless another is asked for."""
-    command = copy.copy(kedro_run)
-    command.params = [copy.copy(parameter) for parameter in kedro_run.params]
-    for parameter in command.params:
-        if parameter.name == "runner":
-            parameter.default = _RUNNER
-    command.callback = _readable(command.callback or kedro_run)
-    return command
-
-
-run = _run_command()
+run = _command("run", "take.reuse.runner.ReusingRunner", kedro_run.help)
 cli.add_command(run)
-
-
-def _estimate_command() -> click.Command:
-    """`run` with `estimate=true`: the same options and the same errors, and nothing is made."""
-    command = copy.copy(run)
-    command.name = "estimate"
-    command.help = "Say what a run would take: time, memory and disk of each stage."
-
-    def estimate(*args: Any, **options: Any) -> Any:
-        options["params"] = {**(options.get("params") or {}), "estimate": True}
-        return (run.callback or run)(*args, **options)
-
-    command.callback = estimate
-    return command
-
-
-cli.add_command(_estimate_command())
+cli.add_command(
+    _command(
+        "estimate",
+        "take.hooks.EstimateRunner",
+        "Say what a run would take: time, memory and disk of each stage.",
+    )
+)
 
 
 @cli.command()
@@ -106,9 +87,10 @@ cli.add_command(_estimate_command())
 @click.pass_obj
 def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
     """Check every artifact against its checksum and name the altered ones."""
-    from take.reuse.verify import verify as verify_folder
+    from take.audit.release.manifest import check_release
+    from take.reuse.records import verify as verify_folder
 
-    outcome = verify_folder(folder or metadata.project_path / "data")
+    outcome = verify_folder(folder or metadata.project_path / "data", check_release)
     for leftover in outcome.leftovers:
         click.echo(f"left by an interrupted run, safe to delete: {leftover}")
     for problem in outcome.problems:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-_EVERY = 0.05  # seconds between two looks
-_STATUS = Path("/proc/self/statm")
+import psutil
+
+_INTERVAL = 0.05  # seconds between two measurements of memory
 
 
 @dataclass
@@ -22,44 +21,45 @@ class Cost:
     peak_megabytes: float = 0.0
 
 
+class CostMeter:
+    """Measures from its creation until it is stopped; memory twenty times a second."""
+
+    def __init__(self) -> None:
+        self._peak = resident_megabytes()
+        self._stopped = threading.Event()
+        self._sampler = threading.Thread(target=self._sample, daemon=True)
+        self._sampler.start()
+        self._started = time.perf_counter()
+
+    def stop(self) -> Cost:
+        """The cost until now."""
+        seconds = time.perf_counter() - self._started
+        self._stopped.set()
+        self._sampler.join()
+        return Cost(seconds, max(self._peak, resident_megabytes()))
+
+    def _sample(self) -> None:
+        while not self._stopped.wait(_INTERVAL):
+            self._peak = max(self._peak, resident_megabytes())
+
+
 @contextmanager
 def costing() -> Iterator[Cost]:
-    """Time and peak memory of a block; the peak is looked for twenty times a second.
+    """Time and peak memory of a block.
 
     >>> with costing() as cost:
     ...     kept = bytearray(10_000_000)
     >>> cost.seconds > 0, cost.peak_megabytes > 10
     (True, True)
     """
-    cost, done = Cost(), threading.Event()
-
-    def look() -> None:
-        cost.peak_megabytes = max(cost.peak_megabytes, resident_megabytes())
-
-    def watch() -> None:
-        while not done.wait(_EVERY):
-            look()
-
-    look()
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    begun = time.perf_counter()
+    cost, meter = Cost(), CostMeter()
     try:
         yield cost
     finally:
-        cost.seconds = time.perf_counter() - begun
-        done.set()
-        watcher.join()
-        look()
+        measured = meter.stop()
+        cost.seconds, cost.peak_megabytes = measured.seconds, measured.peak_megabytes
 
 
 def resident_megabytes() -> float:
-    """Memory that the process holds now; where the system does not say, the most it ever held."""
-    if _STATUS.exists():
-        pages = int(_STATUS.read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-    import resource
-    import sys
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    """Memory that the process holds now."""
+    return float(psutil.Process().memory_info().rss / 1e6)

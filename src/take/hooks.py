@@ -1,31 +1,25 @@
-"""What happens around a run: its request is checked, and it is tracked in MLflow."""
+"""What happens around a run: its request is checked, and its results are shown."""
 
 from __future__ import annotations
 
-import logging
 import os
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
+from kedro.runner import SequentialRunner
 
-from take import __version__
 from take.errors import InputError, closest
 from take.reuse.digests import plain
-from take.reuse.records import flatten, read_record
-from take.version import git_state
 
 if TYPE_CHECKING:
     from kedro.framework.context import KedroContext
     from kedro.io import CatalogProtocol
     from kedro.pipeline import Pipeline
 
-_logger = logging.getLogger(__name__)
-
-_SHORTCUTS = frozenset({"corpus", "budget", "raw_root", "estimate"})
+_SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _TABLES = frozenset({"evaluation.table", "benchmark.table"})
@@ -57,7 +51,7 @@ class RequestHooks:
         CorpusSource(corpus, spec, given.get("raw_root"))
         self._n_classes = len(spec.labels or ())
 
-    @hook_impl(tryfirst=True)
+    @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
         """Refuse a budget beyond the pool before a language model is trained for it."""
         from take.corpus.budget import Budget
@@ -85,8 +79,15 @@ def chosen_corpus(context: KedroContext) -> str:
     return str(given.get("corpus", context.config_loader["globals"]["corpus"]))
 
 
+class EstimateRunner(SequentialRunner):
+    """The runner of `kedro estimate`; it runs nothing, because `EstimateHooks` ends the run."""
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+
 class EstimateHooks:
-    """`--params=estimate=true`: says what the run would take, in its place."""
+    """`kedro estimate`: prints what the run would take, in its place."""
 
     def __init__(self) -> None:
         self._corpus = ""
@@ -96,22 +97,20 @@ class EstimateHooks:
         """Keep the name of the corpus."""
         self._corpus = chosen_corpus(context)
 
-    @hook_impl(tryfirst=True)
+    @hook_impl
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
         """Print the estimate and end, before MLflow has a run and anything is computed."""
+        if run_params.get("runner") != EstimateRunner.__name__:
+            return  # an estimate's imports are for an estimate alone
         import click
 
-        given = run_params.get("runtime_params") or {}
-        if "estimate" not in given:
-            return  # what an estimate needs is imported for an estimate alone
-        from take.estimate.command import estimate_run, is_asked
+        from take.estimate import estimate_run
 
-        if is_asked(given):
-            click.echo("Calibrating on this machine, about half a minute …", err=True)
-            click.echo(f"\n{estimate_run(pipeline, catalog, self._corpus).table()}\n")
-            raise click.exceptions.Exit(0)
+        click.echo("Calibrating on this machine, about half a minute …", err=True)
+        click.echo(f"\n{estimate_run(pipeline, catalog, self._corpus).table()}\n")
+        raise click.exceptions.Exit(0)
 
 
 class TableHooks:
@@ -159,123 +158,8 @@ def _from_here(path: Path) -> str:
         return str(path)
 
 
-class TrackingHooks:
-    """One `kedro run` is one MLflow run.
-
-    kedro-mlflow opens and closes it; what is logged is decided here, because reused nodes never
-    run and their settings and figures belong to the run all the same. Texts are never logged.
-    """
-
-    def __init__(self) -> None:
-        self._mlflow_hook: Any = None
-        self._project_path = Path()
-        self._corpus = ""
-
-    @hook_impl
-    def after_context_created(self, context: KedroContext) -> None:
-        """Let kedro-mlflow read mlflow.yml and set the tracking server up."""
-        from kedro_mlflow.framework.hooks import MlflowHook
-
-        # The plugin sets its own level to INFO when imported and narrates its set-up.
-        logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)
-        self._mlflow_hook = MlflowHook()
-        self._mlflow_hook.after_context_created(context)
-        self._project_path = Path(context.project_path)
-        self._corpus = chosen_corpus(context)
-
-    @hook_impl
-    def before_pipeline_run(
-        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
-    ) -> None:
-        """Open the run; log its settings and the code's version."""
-        import mlflow
-
-        self._mlflow_hook.before_pipeline_run(run_params, pipeline, catalog)
-        if not self._mlflow_hook._is_mlflow_enabled:
-            return
-        names = sorted(name for name in pipeline.inputs() if name.startswith("params:"))
-        settings = {name.removeprefix("params:"): plain(catalog.load(name)) for name in names}
-        mlflow.log_params({"corpus": self._corpus, **_flat(settings)})
-        mlflow.set_tags({"corpus": self._corpus, "take_version": __version__})
-        mlflow.set_tags(git_state(self._project_path))
-
-    @hook_impl
-    def after_pipeline_run(
-        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
-    ) -> None:
-        """Log figures, plots and fingerprints of every artifact, made or reused; close the run."""
-        if self._mlflow_hook._is_mlflow_enabled:
-            for name in sorted(pipeline.all_outputs()):
-                _log_artifact(name, catalog)
-        self._mlflow_hook.after_pipeline_run(run_params, pipeline, catalog)
-
-    @hook_impl
-    def on_pipeline_error(
-        self,
-        error: Exception,
-        run_params: dict[str, Any],
-        pipeline: Pipeline,
-        catalog: CatalogProtocol[Any, Any],
-    ) -> None:
-        """Close the run as failed; what stopped a release is in its figures."""
-        from take.audit.release.folder import BlockedReleaseError
-
-        if isinstance(error, BlockedReleaseError) and self._mlflow_hook._is_mlflow_enabled:
-            for name in sorted(pipeline.all_outputs()):
-                _log_artifact(name, catalog)
-        self._mlflow_hook.on_pipeline_error(error, run_params, pipeline, catalog)
-
-
 def _parameter_names() -> frozenset[str]:
     names = {name for pipeline in pipelines.values() for name in pipeline.inputs()}
     return frozenset(
         name.removeprefix("params:").split(".")[0] for name in names if name.startswith("params:")
     )
-
-
-def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Log what an artifact's `metadata.take.mlflow` asks for: its figures, or its file."""
-    import mlflow
-
-    from take.datasets.artifact import Artifact
-
-    dataset = catalog.get(name)
-    if not isinstance(dataset, Artifact) or not dataset.exists():
-        return
-    record = read_record(dataset.path)
-    if record is not None:
-        mlflow.set_tag(f"fingerprint.{name}", record.content_digest[:16])
-    wanted = ((dataset.metadata or {}).get("take") or {}).get("mlflow")
-    if wanted == "metrics":
-        _log_report(_flat({name: plain(dataset.load())}))
-    elif wanted == "artifact":
-        mlflow.log_artifact(str(dataset.path))
-
-
-def _log_report(report: dict[str, Any]) -> None:
-    """Numbers as metrics, lists as metrics with steps, words (verdicts) as tags."""
-    import mlflow
-
-    by_step: dict[int, dict[str, float]] = defaultdict(dict)
-    for key, value in report.items():
-        if isinstance(value, str):
-            mlflow.set_tag(key, value)
-            continue
-        for step, item in enumerate(value if isinstance(value, list) else [value]):
-            parts = _flat({key: item}) if isinstance(item, dict) else {key: item}
-            numbers = {name: x for name, x in parts.items() if isinstance(x, (bool, int, float))}
-            by_step[step] |= {name: float(x) for name, x in numbers.items()}
-    for step, metrics in by_step.items():
-        mlflow.log_metrics(metrics, step=step)
-
-
-def _flat(values: dict[str, Any]) -> dict[str, Any]:
-    """One dictionary with keys that MLflow allows; label names in them may hold anything."""
-    flat: dict[str, Any] = {}
-    for key, value in flatten(values).items():
-        allowed = "".join(c if c.isalnum() or c in "_-." else "_" for c in key)[:200]
-        unique = allowed
-        while unique in flat:
-            unique += "_"
-        flat[unique] = value
-    return flat

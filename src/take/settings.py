@@ -1,9 +1,12 @@
 """Kedro's project settings."""
 
-from take.hooks import EstimateHooks, RequestHooks, TableHooks, TrackingHooks
+from take.hooks import EstimateHooks, RequestHooks, TableHooks
+from take.reuse.hooks import ProvenanceHooks
+from take.tracking import TrackingHooks
 
-# Of hooks that come first, the last one here is called first: requests are checked, then estimated.
-HOOKS = (EstimateHooks(), RequestHooks(), TableHooks(), TrackingHooks())
+# The last is called first: a request is checked, or only estimated, and its inputs are checked,
+# before MLflow has a run of it.
+HOOKS = (TableHooks(), TrackingHooks(), ProvenanceHooks(), EstimateHooks(), RequestHooks())
 
 # TrackingHooks drives kedro-mlflow itself, to log settings flattened and runs that reuse nodes.
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)

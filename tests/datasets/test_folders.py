@@ -8,11 +8,11 @@ import pytest
 from kedro.io import AbstractDataset, DatasetError
 from kedro.io.core import Version
 
+from take.audit.release.manifest import check_release
 from take.datasets.artifact import Artifact
 from take.datasets.folders import WorkFolderDataset
 from take.errors import AlteredArtifactError
-from take.reuse.records import record_path
-from take.reuse.verify import verify
+from take.reuse.records import record_path, verify
 from tests.audit.release.released import check, facts, privacy, released
 
 
@@ -31,7 +31,10 @@ def test_it_saves_a_release_and_loads_its_folder(tmp_path: Path) -> None:
     assert (folder.load() / "data/train-00000-of-00001.parquet").is_file()
     assert record_path(folder.load()).is_file()
     assert "filepath" in str(folder)
-    assert (verify(tmp_path).checked, verify(tmp_path).problems) == (1, [])
+    assert (verify(tmp_path, check_release).checked, verify(tmp_path, check_release).problems) == (
+        1,
+        [],
+    )
     assert sorted(path.name for path in folder.load().parent.iterdir()) == [
         "release",
         "release.record.json",
@@ -45,7 +48,7 @@ def test_a_blocked_release_leaves_the_earlier_one(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="The privacy gate blocks the release"):
         folder.save(released(facts(privacy=privacy(check("verbatim", "block")))))
     assert folder.identity() == before
-    assert verify(tmp_path).problems == []
+    assert verify(tmp_path, check_release).problems == []
     assert not list(tmp_path.rglob(".*"))
 
 

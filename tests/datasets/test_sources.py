@@ -28,7 +28,7 @@ def entries(root: Path, corpus: str) -> dict[str, Any]:
     found = {}
     for part in PARTS:
         entry = dict(CATALOG[part])
-        path = entry["filepath"].replace("${_reporting}", "data/08_reporting/${_corpus}")
+        path = entry["filepath"].replace("${_reporting}", CATALOG["_reporting"])
         path = path.replace("${_corpus}", corpus)
         found[part] = {**entry, "filepath": (root / path).as_posix()}
     return found

@@ -1,4 +1,4 @@
-"""`kedro estimate` and `kedro run --params=estimate=true`: the real command, a tiny model."""
+"""`kedro estimate`: the real command, a tiny model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_estimate_is_printed_and_nothing_is_made(films: Project):
     assert "reused" not in shown
     assert table["total"][-1] == "± 40%"
     assert films.artifacts() == {}
-    again = films.kedro("run", "--pipeline=embedding", "--params=corpus=films,estimate=true")
+    again = films.kedro("estimate", "--pipeline=embedding", "--params=corpus=films")
     assert set(lines_of(again)) & set(STAGES) == {"ingestion", "embedding"}
     assert films.artifacts() == {}
 
@@ -96,6 +96,6 @@ def test_a_corpus_file_that_is_not_there_is_named(films: Project):
     assert "Traceback" not in refused
 
 
-def test_estimate_is_true_or_false(films: Project):
-    refused = films.kedro("run", "--params=corpus=films,estimate=perhaps", ok=False)
-    assert "estimate is 'perhaps'. Allowed: true or false." in refused
+def test_a_run_has_no_parameter_for_it(films: Project):
+    refused = films.kedro("run", "--params=corpus=films,estimate=true", ok=False)
+    assert "there is no parameter 'estimate'" in refused

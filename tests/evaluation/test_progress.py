@@ -81,4 +81,4 @@ def test_work_that_fails_is_measured_and_watched_no_longer() -> None:
         raise ValueError("no")
     assert cost.peak_megabytes > 0
     assert cost.seconds > 0
-    assert not [one for one in threading.enumerate() if "watch" in one.name]
+    assert not [one for one in threading.enumerate() if "_sample" in one.name]

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from take.reuse.verify import verify
+from take.audit.release.manifest import check_release
+from take.reuse.records import verify
 from tests.conftest import Project
 
 pytestmark = pytest.mark.cli
@@ -144,9 +145,9 @@ def test_a_limit_asks_the_language_model_nothing(distilled_films: Project) -> No
 def test_verify_covers_the_release_wherever_it_is(distilled_films: Project, tmp_path: Path) -> None:
     copied = tmp_path / "given_away"
     shutil.copytree(release(distilled_films), copied / "films")
-    assert verify(copied).problems == []
+    assert verify(copied, check_release).problems == []
     (copied / "films/distilled.csv").write_text("id,text\n")
-    (problem,) = verify(copied).problems
+    (problem,) = verify(copied, check_release).problems
     assert "distilled.csv" in problem
     (release(distilled_films) / "README.md").write_text("altered")
     assert "README.md" in distilled_films.kedro("verify", ok=False)

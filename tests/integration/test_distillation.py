@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from take.audit.release.manifest import check_release
 from take.pipeline_registry import register_pipelines
-from take.reuse.verify import verify
+from take.reuse.records import verify
 from tests.conftest import Project
 from tests.integration.conftest import DISTILLATION, noisy_csv
 
@@ -258,7 +259,7 @@ def test_a_grown_corpus_keeps_the_pool_and_most_rows(distilled_films: Project) -
 
     assert len(versions(distilled_films, "distilled.parquet")) == 2
     assert {path: path.read_bytes() for path in before} == before
-    assert verify(distilled_films.path / "data").problems == []
+    assert verify(distilled_films.path / "data", check_release).problems == []
 
     # The release tells of both corpora.
     manifest = json.loads(distilled_films.newest("manifest.json").read_text())

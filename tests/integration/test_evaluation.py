@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from take.reuse.verify import verify
+from take.audit.release.manifest import check_release
+from take.reuse.records import verify
 from tests.conftest import Project
 from tests.integration.test_distillation import is_run, table
 
@@ -65,7 +66,7 @@ def test_an_evaluation_is_shown_reused_and_extended_by_a_user_s_file(ready: Proj
     report = json.loads(ready.newest("evaluation_report.json").read_text())
     mean = cells.query("method == 'random' and learner == 'lr'")["accuracy"].mean()
     assert report["scores"]["films 5/class"]["lr"]["random"]["mean"] == pytest.approx(mean)
-    assert verify(ready.path / "data").problems == []
+    assert verify(ready.path / "data", check_release).problems == []
 
     # The grid is gone through again, for what may have failed; nothing is computed or new.
     before = cell_files(ready)

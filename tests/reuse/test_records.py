@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from take.audit.release.manifest import write_manifest
+from take.audit.release.manifest import check_release, write_manifest
 from take.reuse.atomic import atomic_path, is_temporary
 from take.reuse.records import (
     Origin,
@@ -14,9 +14,9 @@ from take.reuse.records import (
     record_path,
     set_aside,
     stamp_origin,
+    verify,
     write_record,
 )
-from take.reuse.verify import verify
 from tests.audit.release.released import MADE, privacy
 
 ORIGIN = Origin(
@@ -43,7 +43,7 @@ def test_a_flipped_bit_is_noticed_and_named(artifact: Path, position: int) -> No
     content[position] ^= 1
     artifact.write_bytes(content)
     assert str(artifact) in damage(artifact)
-    assert verify(artifact.parent).problems == [damage(artifact)]
+    assert verify(artifact.parent, check_release).problems == [damage(artifact)]
 
 
 def test_truncation_removal_and_a_broken_record_are_named(artifact: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_trace(artifact: Path) -> None
 def test_leftovers_of_a_killed_run_are_listed_not_counted_as_damage(artifact: Path) -> None:
     leftover = artifact.with_name(".123.partial.x.bin")
     leftover.write_bytes(b"half")
-    outcome = verify(artifact.parent)
+    outcome = verify(artifact.parent, check_release)
     assert (outcome.checked, outcome.problems, outcome.leftovers) == (1, [], [leftover])
 
 
@@ -97,7 +97,7 @@ def test_a_file_without_a_record_is_named(artifact: Path) -> None:
     inner = artifact.parent / "02_intermediate/x.bin"
     inner.parent.mkdir()
     artifact.rename(inner)
-    assert verify(artifact.parent).problems == [f"{inner} has no record"]
+    assert verify(artifact.parent, check_release).problems == [f"{inner} has no record"]
 
 
 @pytest.mark.parametrize("part", ["sha256", "inputs", "written_at"])
@@ -143,6 +143,12 @@ def test_the_origin_survives_and_names_what_changed(artifact: Path) -> None:
     assert ORIGIN.difference(ORIGIN) == ""
 
 
+def test_another_version_of_a_library_is_a_change_and_an_unused_one_is_none() -> None:
+    before = ORIGIN.model_copy(update={"libraries": {"torch": "2.8.0", "gone": "1"}})
+    now = ORIGIN.model_copy(update={"libraries": {"torch": "2.9.0", "new": "1"}})
+    assert now.difference(before) == "version of torch changed from '2.8.0' to '2.9.0'"
+
+
 def test_equal_contents_have_equal_digests_wherever_they_stand(tmp_path: Path) -> None:
     digests = []
     for folder in ("a", "b"):
@@ -167,17 +173,17 @@ def test_what_needs_no_record_is_known_by_its_place(
 ) -> None:
     (tmp_path / place).parent.mkdir(parents=True)
     (tmp_path / place).write_text("x")
-    assert bool(verify(tmp_path).problems) is is_problem
+    assert bool(verify(tmp_path, check_release).problems) is is_problem
 
 
 @pytest.mark.parametrize("mark", [".123.partial.parts", "parts.altered-20261116T120000000000"])
-def test_what_lies_in_a_leftover_or_put_aside_folder_is_no_problem(
+def test_what_lies_in_a_leftover_or_set_aside_folder_is_no_problem(
     tmp_path: Path, mark: str
 ) -> None:
     inner = tmp_path / "02_intermediate" / mark / "a"
     inner.parent.mkdir(parents=True)
     inner.write_text("a")
-    assert verify(tmp_path).problems == []
+    assert verify(tmp_path, check_release).problems == []
 
 
 def release(folder: Path) -> Path:
@@ -192,39 +198,42 @@ def release(folder: Path) -> Path:
 @pytest.mark.parametrize("checked", [".", "given", "given/films"])
 def test_a_copied_release_is_checked_without_a_record(tmp_path: Path, checked: str) -> None:
     folder = release(tmp_path / "given/films")
-    outcome = verify(tmp_path / checked)
+    outcome = verify(tmp_path / checked, check_release)
     assert (outcome.checked, outcome.problems) == (1, [])
     (folder / "data/rows.bin").write_bytes(b"short")
     (folder / "data/added.bin").write_bytes(b"")
     (folder / "README.md").unlink()
-    assert verify(tmp_path / checked).problems == [
+    assert verify(tmp_path / checked, check_release).problems == [
         f"{folder / 'README.md'} is missing",
         f"{folder / 'data/rows.bin'} was altered: 5 bytes where 256 were written",
         f"{folder / 'data/added.bin'} was added to the artifact",
     ]
 
 
-def test_a_release_with_a_record_is_one_artifact_and_its_damage_is_told_once(
+def test_a_release_with_a_record_is_one_artifact_and_its_damage_is_reported_once(
     tmp_path: Path,
 ) -> None:
     folder = release(tmp_path / "07_model_output/films/release")
     write_record(folder)
-    assert (verify(tmp_path).checked, verify(tmp_path).problems) == (1, [])
+    assert (verify(tmp_path, check_release).checked, verify(tmp_path, check_release).problems) == (
+        1,
+        [],
+    )
     (folder / "data/rows.bin").write_bytes(bytes(256))
     problem = f"{folder / 'data/rows.bin'} was altered: its SHA-256 is not the recorded one"
-    assert verify(tmp_path).problems == [problem]
+    assert verify(tmp_path, check_release).problems == [problem]
 
 
 def test_a_record_that_was_renewed_does_not_hide_an_altered_release(tmp_path: Path) -> None:
     folder = release(tmp_path / "07_model_output/films/release")
     (folder / "README.md").write_text("# a card")
     write_record(folder)
-    [problem] = verify(tmp_path).problems
+    [problem] = verify(tmp_path, check_release).problems
     assert problem.startswith(f"{folder / 'README.md'} was altered")
 
 
-def test_files_beside_the_manifest_of_another_program_need_a_record(tmp_path: Path) -> None:
+def test_files_next_to_the_manifest_of_another_program_need_a_record(tmp_path: Path) -> None:
     folder = tmp_path / "07_model_output/films/app"
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text('{"name": "an app"}')
-    assert verify(tmp_path).problems == [f"{folder / 'manifest.json'} has no record"]
+    assert verify(tmp_path, check_release).problems == [f"{folder / 'manifest.json'} has no record"]

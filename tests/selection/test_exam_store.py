@@ -118,7 +118,7 @@ def test_other_settings_and_other_code_have_other_files(
     # Who stopped a search may go on with it: limits are not part of what it is.
     longer = SETTINGS.model_copy(update={"max_swaps": 3, "max_seconds": 9.0})
     assert StateStore(tmp_path, task, longer).path in paths
-    monkeypatch.setattr(store_module, "code_digests", lambda module: {module: "changed"})
+    monkeypatch.setattr(store_module, "module_code", lambda module: {module: "changed"})
     assert StateStore(tmp_path, task, SETTINGS).path not in paths
 
 

@@ -18,13 +18,8 @@ from numpy.typing import NDArray
 from take.encoder.models import BackendName, EncoderModel
 from take.encoder.quantisation import CALIBRATION
 from take.model_files import hush_transformers
-from take.reuse.digests import code_digests, file_digest, value_digest
+from take.reuse.digests import file_digest, module_code, value_digest
 from take.rows.arrays import Float32, Int64
-
-# The modules that decide a vector; the rest of what they import handles files and messages.
-_DECISIVE_CODE = {
-    f"take.encoder.{name}" for name in ("backends", "openvino_backend", "quantisation")
-}
 
 
 @dataclass(frozen=True)
@@ -143,12 +138,10 @@ def load_backend(name: BackendName, model: EncoderModel) -> Backend:
 
 
 def runtime_version(name: BackendName) -> str:
-    """What besides the weights decides the bits of a vector."""
-    from importlib.metadata import version
-
-    package = "torch" if name == "torch" else "openvino"
+    """What besides the weights decides the bits of a vector: code, libraries, calibration."""
+    # Only these modules: the rest of what they import handles files and messages.
+    modules = ["take.encoder.backends"]
+    if name != "torch":
+        modules += ["take.encoder.openvino_backend", "take.encoder.quantisation"]
     calibration = file_digest(CALIBRATION) if name == "openvino_int8" else ""
-    entry = "take.encoder.backends" if name == "torch" else "take.encoder.openvino_backend"
-    digests = code_digests(entry)
-    code = {module: digest for module, digest in digests.items() if module in _DECISIVE_CODE}
-    return f"{package}-{version(package)}-{calibration}-{value_digest(code)}"
+    return value_digest([name, module_code(*modules, follow=False), calibration])

@@ -17,11 +17,12 @@ from take.estimate.counts import RunSettings
 from take.estimate.measure import Given, calibrated
 from take.estimate.report import Estimate
 from take.estimate.stages import PlannedNode, estimate, stage_of
-from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
-from take.generation.quality.evidence import QualitySettings
-from take.generation.sampling.rows import SamplingSettings
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.quality.settings import QualitySettings
+from take.generation.sampling.settings import SamplingSettings
 from take.reuse.digests import plain
-from take.reuse.runner import _check_request, _origin, _reason_to_run
+from take.reuse.hooks import check_request
+from take.reuse.runner import reason_to_run
 from take.scoring.scoring_settings import ScoringSettings
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 
@@ -30,18 +31,6 @@ if TYPE_CHECKING:
     from kedro.pipeline import Pipeline
 
     Catalog = CatalogProtocol[Any, Any]
-
-
-def is_asked(parameters: dict[str, Any]) -> bool:
-    """Whether `--params` asks for an estimate.
-
-    >>> is_asked({"estimate": True}), is_asked({"corpus": "sst2"})
-    (True, False)
-    """
-    asked = parameters.get("estimate", False)
-    if not isinstance(asked, bool):
-        raise InputError(f"estimate is {asked!r}", where="--params", allowed="true or false")
-    return asked
 
 
 def estimate_run(
@@ -53,7 +42,7 @@ def estimate_run(
     there yet: the embedded language model, converted, which every run needs.
     """
     with _only_warnings():
-        _check_request(pipeline, catalog)
+        check_request(pipeline, catalog)
         nodes = planned_nodes(pipeline, catalog, anew=anew)
         running = frozenset(node.name for node in nodes if node.runs)
         read = _corpus(catalog, running)
@@ -86,7 +75,7 @@ def planned_nodes(pipeline: Pipeline, catalog: Catalog, *, anew: bool = False) -
     for node in pipeline.nodes:
         runs = anew or bool(changing & set(node.inputs))
         if not runs:
-            runs = bool(_reason_to_run(node, catalog, _origin(node, catalog)))
+            runs = bool(reason_to_run(node, catalog))
         if runs:
             changing |= set(node.outputs)
         name = node.name.rpartition(".")[2]
@@ -96,7 +85,7 @@ def planned_nodes(pipeline: Pipeline, catalog: Catalog, *, anew: bool = False) -
     if not nodes:
         raise InputError(
             "no estimate is made of these nodes",
-            where="--params=estimate=true",
+            where="kedro estimate",
             allowed="`distill` and its parts",
             remedy="ask with --pipeline=distill",
         )

@@ -24,7 +24,7 @@ from take.evaluation.split import SealedSplit
 from take.evaluation.store import CellStore, MadeSet
 from take.learners import Learner, Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
 from take.learners.settings import LinearSettings
-from take.reuse.digests import code_digests, value_digest
+from take.reuse.digests import module_code, value_digest
 
 _logger = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ class _Run:
     def __init__(self, grid: Grid, bench: Bench, progress: Progress, given: Sets) -> None:
         self._grid, self._bench, self._progress, self._sets = grid, bench, progress, given
         self._learners: dict[str, Learner | Exception] = {}
-        self._code = value_digest([code_digests(module) for module in _DECIDING])
+        self._code = value_digest(module_code(*_DECIDING))
 
     def cells(self, plan: Sequence[Planned]) -> list[CellResult]:
         """Each cell of the plan, but those of methods that do not apply to this corpus."""

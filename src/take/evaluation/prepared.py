@@ -20,7 +20,7 @@ from take.evaluation.split import SealedSplit
 from take.generation.pool import pool_rows
 from take.generation.screening.reasons import Reason
 from take.learners.base import Texts
-from take.reuse.digests import code_digests, value_digest
+from take.reuse.digests import module_code, value_digest
 from take.rows.arrays import Float64
 from take.rows.labelled import (
     TEXT_COLUMNS,
@@ -100,7 +100,7 @@ class PreparedCorpus:
                 {
                     "scoring": scoring,
                     "decay": self.study.decay,
-                    "code": code_digests("take.scoring.scorers"),
+                    "code": module_code("take.scoring.scorers"),
                     "reasons": self.samples["reason"].value_counts().to_dict(),
                 }
             ),

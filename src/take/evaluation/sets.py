@@ -16,7 +16,7 @@ from take.evaluation.methods.registry import method
 from take.evaluation.methods.settings import BaselineSettings
 from take.evaluation.store import MadeSet
 from take.learners import Taught
-from take.reuse.digests import code_digests, file_digest
+from take.reuse.digests import file_digest, module_code
 
 GIVEN = frozenset({"file", "distilled"})
 """Methods whose rows a user hands in: what is wrong with them is refused, not recorded."""
@@ -61,6 +61,6 @@ def described(name: str, settings: BaselineSettings, corpus: str) -> dict[str, A
     published = Path(settings.dilm_root or "", f"{corpus}.parquet")
     return {
         "options": "" if is_function else repr(found),
-        "code": code_digests(found.__module__ if is_function else type(found).__module__),
+        "code": module_code(found.__module__ if is_function else type(found).__module__),
         "file": file_digest(published) if name == "dilm" and published.is_file() else "",
     }

@@ -1,18 +1,36 @@
-"""Digests of files, values and code."""
+"""Digests of files, values and code, with the versions of the libraries that the code imports."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib.util
+import inspect
 import json
+import sys
+from collections.abc import Callable, Iterable
 from functools import cache
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 _ASSETS = frozenset({".j2", ".css"})
+
+_NOT_DECIDING = frozenset(
+    {
+        *("click", "kedro", "kedro_datasets", "kedro_mlflow", "mlflow", "pluggy", "psutil"),
+        *("pydantic", "rich", "tqdm", "yaml"),  # settings, logs and progress
+        *("dask", "distributed", "ray"),  # engines: the same result wherever a block is computed
+        *("datasets", "huggingface_hub"),  # what they fetch is pinned, and digested as a file
+    }
+)
+"""Libraries whose version changes no result. All others that the code imports are in its origin."""
+
+_COMPUTE_WITH = {"sklearn": {"numpy", "scipy"}, "transformers": {"tokenizers", "torch"}}
+"""Libraries that decide a result through others, which the code need not import."""
 
 
 def file_digest(path: Path) -> str:
@@ -41,65 +59,191 @@ def plain(value: Any) -> Any:
     return value
 
 
-def code_digests(module: str) -> dict[str, str]:
-    """Digest of a module and of every module of its package that it imports, however deep.
+class Code(NamedTuple):
+    """The code that decides a result.
 
     Digests are of the syntax tree without docstrings: reformatting or documenting code does not
-    make what it once computed stale, changing it does. Templates and style sheets that lie beside
-    a module count as part of it.
+    make what it computed out of date, changing it does. Imports inside functions count; imports
+    for type checkers do not. Templates and style sheets next to a module are part of it.
     """
-    package = module.partition(".")[0]
-    digests: dict[str, str] = {}
-    waiting = [module]
+
+    modules: dict[str, str]
+    """Digest by module; of a node's own module, by function."""
+    libraries: dict[str, str]
+    """Version by installed package."""
+
+
+class _Part(NamedTuple):
+    digest: str
+    imports: frozenset[str]
+
+
+def module_code(*modules: str, follow: bool = True) -> Code:
+    """The code of modules, and of every module of their package that they import, however deep.
+
+    Without `follow`, of the modules themselves and the libraries that they import.
+    """
+    return _code({}, modules, modules[0].partition(".")[0], follow=follow)
+
+
+def function_code(function: Callable[..., Any]) -> Code:
+    """The code of a function: what it refers to in its own module, and all modules it reaches.
+
+    Functions of one module are told apart, so that the nodes of a pipeline can be in one file and
+    a change to one of them is no change to the others.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    part = _function_part(function.__module__, function.__qualname__)
+    if part is None:
+        return module_code(function.__module__)
+    package = function.__module__.partition(".")[0]
+    own = {f"{function.__module__}.{function.__qualname__}": part}
+    return _code(own, part.imports, package)
+
+
+def _code(
+    parts: dict[str, _Part], names: Iterable[str], package: str, *, follow: bool = True
+) -> Code:
+    """The parts with the modules of the package among `names`, and what these import."""
+    libraries = {name.partition(".")[0] for name in names}
+    waiting = [name for name in names if name.startswith(f"{package}.")]
     while waiting:
         name = waiting.pop()
-        if name in digests:
-            continue
-        found = _module_digest(name, package)
-        if found is not None:
-            digests[name], imported = found
-            waiting.extend(imported)
-    return dict(sorted(digests.items()))
+        part = None if name in parts else _module_part(name)
+        if part is not None:
+            parts[name] = part
+            libraries |= {imported.partition(".")[0] for imported in part.imports}
+            if follow:
+                waiting += [name for name in part.imports if name.startswith(f"{package}.")]
+    libraries |= {other for name in libraries for other in _COMPUTE_WITH.get(name, ())}
+    versions = {library: _version(library) for library in sorted(libraries - {package})}
+    return Code(
+        {name: parts[name].digest for name in sorted(parts)},
+        {library: version for library, version in versions.items() if version},
+    )
 
 
 @cache
-def _module_digest(name: str, package: str) -> tuple[str, tuple[str, ...]] | None:
-    found = importlib.util.find_spec(name)
-    if found is None or found.origin is None or not found.origin.endswith(".py"):
+def _version(library: str) -> str:
+    """The version of an installed library that decides results, by import name; empty otherwise."""
+    if library in _NOT_DECIDING or library in sys.stdlib_module_names:
+        return ""
+    packages = sorted(set(_packages().get(library, ())))
+    return ", ".join(metadata.version(package) for package in packages)
+
+
+@cache
+def _packages() -> dict[str, list[str]]:
+    return dict(metadata.packages_distributions())
+
+
+@cache
+def _module_part(name: str) -> _Part | None:
+    found = _parsed(name)
+    if found is None:
         return None
-    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
-    imported = tuple(_imported_modules(tree, package))
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.body = [child for child in node.body if not _is_docstring(child)] or [ast.Pass()]
+    path, tree = found
     digest = hashlib.sha256(ast.dump(tree).encode())
-    for beside in sorted(Path(found.origin).parent.iterdir()):
-        if beside.suffix in _ASSETS:
-            digest.update(beside.name.encode() + beside.read_bytes())
-    return digest.hexdigest()[:16], imported
+    for asset in sorted(path.parent.iterdir()):
+        if asset.suffix in _ASSETS:
+            digest.update(asset.name.encode() + asset.read_bytes())
+    return _Part(digest.hexdigest()[:16], _imports([tree]))
 
 
-def _imported_modules(tree: ast.AST, package: str) -> list[str]:
-    names: list[str] = []
-    for node in ast.walk(tree):
+@cache
+def _function_part(module: str, name: str) -> _Part | None:
+    """A top-level function with the statements of its module that it needs, transitively."""
+    found = _parsed(module)
+    if found is None:
+        return None
+    statements = [(statement, _bound(statement)) for statement in found[1].body]
+    if not any(name in bound for _, bound in statements):
+        return None
+    needed: list[ast.stmt] = []
+    names = {name}
+    while True:
+        # A statement that binds no name is run for its effect, which may be on anything.
+        needed = [statement for statement, bound in statements if not bound or bound & names]
+        used = {
+            node.id
+            for statement in needed
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name)
+        }
+        if used <= names:
+            break
+        names |= used
+    kept = [_only(statement, names) for statement in needed]
+    dumped = "\n".join(ast.dump(statement) for statement in kept)
+    return _Part(hashlib.sha256(dumped.encode()).hexdigest()[:16], _imports(kept))
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement gives a meaning to."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    bound = set()
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound |= {_bound_by(alias) for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+    return bound
+
+
+def _bound_by(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def _only(statement: ast.stmt, names: set[str]) -> ast.stmt:
+    """An import reduced to what is used of it; any other statement as it is."""
+    if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return statement
+    aliases = [alias for alias in statement.names if _bound_by(alias) in names]
+    if isinstance(statement, ast.Import):
+        return ast.Import(aliases)
+    return ast.ImportFrom(statement.module, aliases, statement.level)
+
+
+def _imports(trees: Iterable[ast.AST]) -> frozenset[str]:
+    """Every imported module, by its whole name."""
+    names: set[str] = set()
+    for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # `from package.module import name` may name a module, too.
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [name for name in names if name.startswith(f"{package}.") and _is_module(name)]
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
 
 
-def _is_module(name: str) -> bool:
+def _parsed(name: str) -> tuple[Path, ast.Module] | None:
+    """Where a module is, and its syntax tree without docstrings and imports for type checkers."""
     try:
-        return importlib.util.find_spec(name) is not None
+        found = importlib.util.find_spec(name)
     except ModuleNotFoundError:  # its parent is a module, not a package
-        return False
+        return None
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        return None
+    path = Path(found.origin)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            kept = [child for child in node.body if not _decides_nothing(child)]
+            node.body = kept or [ast.Pass()]
+    return path, tree
 
 
-def _is_docstring(node: ast.stmt) -> bool:
+def _decides_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        test = statement.test
+        return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
     return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
     )

@@ -1,24 +1,26 @@
-"""The record beside each artifact: its checksums, and what it was made from.
+"""The record next to each artifact: its checksums, and what it was made from.
 
-`x.parquet` is accompanied by `x.parquet.record.json`. The checksums notice an altered or truncated
-file; the origin (code, parameters, digests of inputs) tells whether the artifact is still what a
-run would make now.
+`x.parquet` has `x.parquet.record.json` next to it. The checksums show an altered or truncated file;
+the origin (code, libraries, parameters, digests of inputs) shows whether the artifact is still what
+a run would make now.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from take import __version__
-from take.reuse.atomic import write_text_atomically
+from take.reuse.atomic import is_temporary, write_text_atomically
 from take.reuse.digests import file_digest, value_digest
 
 RECORD_SUFFIX = ".record.json"
-_PUT_ASIDE = ".altered-"
+_SET_ASIDE = ".altered-"
 
 
 class Origin(BaseModel):
@@ -28,17 +30,24 @@ class Origin(BaseModel):
 
     node: str
     code: dict[str, str]
-    """Digest by module."""
+    """Digest by module; of the node's own module, by function."""
+    libraries: dict[str, str] = Field(default_factory=dict)
+    """Version of each library that the code imports."""
     parameters: dict[str, Any]
     inputs: dict[str, str]
     """Content digest by dataset."""
 
     def difference(self, before: Origin) -> str:
         """What has changed since, in words; empty if nothing has."""
+        # A library that is only here or only there is one that was not used, or comes with a
+        # change of the code.
+        common = self.libraries.keys() & before.libraries.keys()
+        then, now = ({k: o.libraries[k] for k in common} for o in (before, self))
         changes = [
             *_changes("parameter", flatten(before.parameters), flatten(self.parameters), show=True),
             *_changes("input", before.inputs, self.inputs),
             *_changes("code of", before.code, self.code),
+            *_changes("version of", then, now, show=True),
         ]
         return "; ".join(changes)
 
@@ -81,9 +90,7 @@ class Record(BaseModel):
         return self.checksum == self._own_digest()
 
     def _own_digest(self) -> str:
-        # Records of version 0.1 know no cost, and are intact without.
-        unknown = {"checksum"} if self.cost else {"checksum", "cost"}
-        return value_digest(self.model_dump(mode="json", exclude=unknown))
+        return value_digest(self.model_dump(mode="json", exclude={"checksum"}))
 
     @property
     def bytes(self) -> int:
@@ -102,7 +109,7 @@ def record_path(artifact: Path) -> Path:
 
 
 def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
-    """Take the checksums of an artifact that was just written, and keep them beside it."""
+    """Take the checksums of an artifact that was just written, and keep them next to it."""
     record = Record(
         files={
             name: FileEntry(bytes=path.stat().st_size, sha256=file_digest(path))
@@ -155,17 +162,17 @@ def damage(artifact: Path) -> str:
 
 
 def set_aside(artifact: Path) -> Path:
-    """Move an altered artifact out of the way, so that making it anew loses nothing."""
+    """Move an altered artifact out of the way, so that making it again loses nothing."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    kept = artifact.with_name(f"{artifact.name}{_PUT_ASIDE}{stamp}")
+    kept = artifact.with_name(f"{artifact.name}{_SET_ASIDE}{stamp}")
     artifact.rename(kept)
     record_path(artifact).unlink(missing_ok=True)
     return kept
 
 
-def is_put_aside(path: Path) -> bool:
+def is_set_aside(path: Path) -> bool:
     """Whether the file is one that `set_aside` moved."""
-    return _PUT_ASIDE in path.name
+    return _SET_ASIDE in path.name
 
 
 def _write(artifact: Path, record: Record) -> None:
@@ -210,3 +217,62 @@ def _changes(
         else:
             changes.append(f"{kind} {name} changed" + (f" from {old!r} to {new!r}" if show else ""))
     return changes
+
+
+# Their files have no records: the user's own files, and the thousands of cells of a grid, each of
+# which has its own checksum.
+_WITHOUT_RECORDS = ("01_raw/", "08_reporting/cells/")
+
+
+@dataclass
+class Verification:
+    """The outcome: how many artifacts were checked, and what is wrong with which file."""
+
+    checked: int = 0
+    problems: list[str] = field(default_factory=list)
+    leftovers: list[Path] = field(default_factory=list)
+    """Temporary files of a killed run; harmless, safe to delete."""
+
+
+def verify(folder: Path, check_release: Callable[[Path], list[str] | None]) -> Verification:
+    """Check the files of every artifact under a folder against its record.
+
+    A file without a record is a problem, too, unless it is in a folder that has none, or was set
+    aside. `check_release` says what is wrong with a release, which has a manifest of its own and
+    needs no record wherever it was copied to; it returns None for any other folder.
+    """
+    outcome = Verification()
+    recorded: set[Path] = set()
+    others: list[Path] = []
+    folders = [folder]
+    for path in sorted(folder.rglob("*")):
+        within = [parent for parent in path.parents if folder in parent.parents]
+        if any(is_temporary(parent) or is_set_aside(parent) for parent in within):
+            continue
+        if is_temporary(path):
+            outcome.leftovers.append(path)
+        elif path.name.endswith(RECORD_SUFFIX):
+            artifact = path.with_name(path.name.removesuffix(RECORD_SUFFIX))
+            recorded.add(artifact)
+            outcome.checked += 1
+            if problem := damage(artifact):
+                outcome.problems.append(problem)
+        elif is_set_aside(path):
+            continue
+        elif path.is_dir():
+            folders.append(path)
+        else:
+            others.append(path)
+    releases = {path: found for path in folders if (found := check_release(path)) is not None}
+    outcome.checked += len(releases.keys() - recorded)
+    for problems in releases.values():
+        # A problem that the record has shown is not reported twice.
+        outcome.problems += [problem for problem in problems if problem not in outcome.problems]
+    known = recorded | releases.keys()
+    for path in others:
+        is_exempt = path.relative_to(folder).as_posix().startswith(_WITHOUT_RECORDS)
+        if is_exempt or path.parent == folder:
+            continue
+        if not known & {path, *path.parents}:
+            outcome.problems.append(f"{path} has no record")
+    return outcome

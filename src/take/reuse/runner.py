@@ -1,4 +1,4 @@
-"""A runner that reuses what still matches and says why it makes the rest anew."""
+"""A runner that skips the nodes whose outputs are up to date, and logs why it runs the others."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
 
-from take.cost import Cost, costing
-from take.datasets.artifact import REMAKE, Artifact, check_together
-from take.errors import InputError
-from take.reuse.digests import code_digests, plain
-from take.reuse.records import MakingCost, Origin, damage, read_record, stamp_origin
+from take.datasets.artifact import Artifact
+from take.reuse.hooks import node_origin
+from take.reuse.records import Origin, damage, read_record
 
 if TYPE_CHECKING:
     from kedro.io import CatalogProtocol
     from kedro.pipeline import Pipeline
     from kedro.pipeline.node import Node
     from pluggy import PluginManager
+
+    Catalog = CatalogProtocol[Any, Any]
 
 _logger = logging.getLogger(__name__)
 
@@ -29,8 +29,8 @@ class ReusingRunner(SequentialRunner):
     """Runs nodes one after the other, skipping those whose outputs are already what they make.
 
     A node's outputs are reused if their files are as recorded and were made by the same code from
-    the same parameters and inputs. Inputs are compared by content, so an upstream node that ran
-    again and made the same bytes does not make its successors run.
+    the same parameters and inputs, by whichever runner. Inputs are compared by content, so an
+    upstream node that ran again and made the same bytes does not make its successors run.
     """
 
     def __str__(self) -> str:
@@ -39,111 +39,53 @@ class ReusingRunner(SequentialRunner):
     def _run(
         self,
         pipeline: Pipeline,
-        catalog: CatalogProtocol[Any, Any],
+        catalog: Catalog,
         hook_manager: PluginManager | None = None,
         run_id: str | None = None,
     ) -> None:
-        _check_request(pipeline, catalog)
         load_counts = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
         done: set[Node] = set()
         for node in pipeline.nodes:
-            origin = _origin(node, catalog)
-            reason = _reason_to_run(node, catalog, origin)
+            reason = reason_to_run(node, catalog)
             if reason:
                 _logger.info("Running '%s': %s.", node.name, reason)
-                with costing() as cost:
-                    self._execute(node, pipeline, catalog, hook_manager, run_id, done)
-                _stamp(node, catalog, origin, cost)
+                try:
+                    Task(node, catalog, False, hook_manager, run_id).execute()
+                except Exception:
+                    self._suggest_resume_scenario(pipeline, done, catalog)
+                    raise
             else:
                 _logger.info("Reusing the outputs of '%s': nothing changed.", node.name)
             done.add(node)
             self._release_datasets(node, catalog, load_counts, pipeline)
 
-    def _execute(
-        self,
-        node: Node,
-        pipeline: Pipeline,
-        catalog: CatalogProtocol[Any, Any],
-        hook_manager: PluginManager | None,
-        run_id: str | None,
-        done: set[Node],
-    ) -> None:
-        try:
-            Task(
-                node=node,
-                catalog=catalog,
-                is_async=False,
-                hook_manager=hook_manager,
-                run_id=run_id,
-            ).execute()
-        except Exception:
-            self._suggest_resume_scenario(pipeline, done, catalog)
-            raise
 
-
-def _check_request(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Refuse to start on inputs that are absent, altered, or do not belong together."""
-    for name in sorted(pipeline.all_outputs()):
-        dataset = catalog[name]
-        if isinstance(dataset, Artifact) and dataset.is_pinned:
-            raise InputError(
-                f"--load-versions pins '{name}', which this run makes",
-                remedy="pin what a run only reads; run a later pipeline on its own for that",
-            )
-    artifacts: dict[str, Artifact] = {}
-    for name in sorted(pipeline.inputs()):
-        dataset = catalog[name]
-        if hasattr(dataset, "check"):
-            dataset.check()
-        if isinstance(dataset, Artifact):
-            if not dataset.exists():
-                raise InputError(
-                    f"artifact '{name}' has not been made yet",
-                    where=str(dataset._filepath),
-                    remedy=REMAKE,
-                )
-            artifacts[name] = dataset
-    check_together(artifacts)
-
-
-def _origin(node: Node, catalog: CatalogProtocol[Any, Any]) -> Origin | None:
-    """What the node's outputs would be made from now; None if an input has no identity."""
-    parameters: dict[str, Any] = {}
-    inputs: dict[str, str] = {}
-    for name in sorted(node.inputs):
-        dataset = catalog[name]
-        if name.startswith("params:"):
-            parameters[name.removeprefix("params:")] = plain(dataset.load())
-        elif hasattr(dataset, "identity"):
-            inputs[name] = dataset.identity()
-        else:
-            return None
-    code = code_digests(node.func.__module__)
-    return Origin(node=node.name, code=code, parameters=parameters, inputs=inputs)
-
-
-def _reason_to_run(node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None) -> str:
+def reason_to_run(node: Node, catalog: Catalog) -> str:
     """Why the node has to run; empty if its outputs can be reused."""
+    origin = node_origin(node, catalog)
     if origin is None:
         return "an input cannot be fingerprinted"
     if altered := _altered_outputs(node, catalog):
         return f"altered since the last run: {', '.join(altered)}"
     for name in node.outputs:
-        dataset = catalog[name]
-        if not isinstance(dataset, Artifact):
-            return f"'{name}' is not kept on disk"
-        if not dataset.exists():
-            return f"'{name}' has not been made yet"
-        record = read_record(dataset.path)
-        before = record.made_from if record else None
-        if before is None:
-            return f"it is not recorded what '{name}' was made from"
-        if changes := origin.difference(before):
-            return changes
+        if reason := _out_of_date(name, catalog, origin):
+            return reason
     return ""
 
 
-def _altered_outputs(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[str]:
+def _out_of_date(name: str, catalog: Catalog, origin: Origin) -> str:
+    dataset = catalog[name]
+    if not isinstance(dataset, Artifact):
+        return f"'{name}' is not kept on disk"
+    if not dataset.exists():
+        return f"'{name}' has not been made yet"
+    record = read_record(dataset.path)
+    if record is None or record.made_from is None:
+        return f"it is not recorded what '{name}' was made from"
+    return origin.difference(record.made_from)
+
+
+def _altered_outputs(node: Node, catalog: Catalog) -> list[str]:
     """The outputs whose files are not as they were written, each file named in the log."""
     altered = []
     for name in node.outputs:
@@ -154,15 +96,3 @@ def _altered_outputs(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[str
             _logger.warning("%s.", problem)
             altered.append(f"'{name}'")
     return altered
-
-
-def _stamp(
-    node: Node, catalog: CatalogProtocol[Any, Any], origin: Origin | None, cost: Cost
-) -> None:
-    if origin is None:
-        return
-    took = MakingCost(seconds=round(cost.seconds, 3), peak_megabytes=round(cost.peak_megabytes, 1))
-    for name in node.outputs:
-        dataset = catalog[name]
-        if isinstance(dataset, Artifact):
-            stamp_origin(dataset.path, origin, took)

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings, MappedVectors
-from take.generation.quality.evidence import PoolEvidence, QualitySettings
+from take.generation.quality.evidence import PoolEvidence
+from take.generation.quality.settings import QualitySettings
 
 N_FEATURES = 24
 WORDS = [f"{start}{end}zq" for start in ("ba", "ko", "ri", "mu", "se") for end in "abcdefghijklmn"]

@@ -156,6 +156,11 @@ def is_release(folder: Path) -> bool:
     return any(line.endswith(f"  {MANIFEST}") for line in lines)
 
 
+def check_release(folder: Path) -> list[str] | None:
+    """What is wrong with a release; None if the folder does not hold one."""
+    return check_manifest(folder) if is_release(folder) else None
+
+
 def check_manifest(folder: Path) -> list[str]:
     """What is wrong with a release: files that are missing, altered or added, each named."""
     path = folder / MANIFEST

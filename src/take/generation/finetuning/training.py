@@ -1,14 +1,13 @@
-"""Fine-tuning, from the rows to the adapter's folder; a killed run continues exactly.
+"""Fine-tuning, from the first update to the folder on disk; killed at any time, it goes on exactly.
 
-By hand rather than `transformers.Trainer`: batches without padding and a head that reads only what
-is learned make it faster (benchmarks/finetuning.py), and its state is safetensors and JSON, where
-`Trainer` pickles.
+Our own loop rather than `transformers.Trainer`: batches without padding and a head that sees only
+what is learned make it faster (benchmarks/finetuning.py), and its whole state fits safetensors and
+JSON, where `Trainer` pickles.
 """
 
 from __future__ import annotations
 
 import logging
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,13 +15,13 @@ from pydantic import BaseModel, ValidationError
 
 from take.generation.finetuning.checkpoints import Checkpoints
 from take.generation.finetuning.examples import TrainingRows
-from take.generation.finetuning.fine_tuning_report import FineTuningReport
-from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.loop import Training
+from take.generation.finetuning.report import FineTuningReport
+from take.generation.finetuning.settings import FineTuningSettings
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 from take.reuse.atomic import atomic_path, write_text_atomically
-from take.reuse.digests import code_digests, value_digest
+from take.reuse.digests import module_code, value_digest
 from take.reuse.records import damage, write_record
 
 _logger = logging.getLogger(__name__)
@@ -31,7 +30,7 @@ _ADAPTER, _REPORT = "adapter", "report.json"
 
 
 class FineTuned(NamedTuple):
-    """A folder for `adapter.load_tuned`, and the report."""
+    """The outcome: a folder for `adapter.load_tuned`, and the numbers."""
 
     folder: Path
     report: FineTuningReport
@@ -49,7 +48,7 @@ def fine_tune(
     settings: FineTuningSettings,
     work_folder: Path,
 ) -> FineTuned:
-    """Fine-tune the model on the rows, from the checkpoint in the folder if there is one."""
+    """Fine-tune the model on the rows; what a killed call left in the folder is gone on with."""
     import torch
 
     if settings.privacy:
@@ -58,8 +57,8 @@ def fine_tune(
         require_opacus()
     key = training_key(language_model, rows, settings)
     if finished := _finished(work_folder, key):
-        _logger.info("Fine-tuning was finished before: its adapter is reused.")
-        Checkpoints(work_folder, key).clear()  # the run may have been killed before this
+        _logger.info("Fine-tuning was finished before: its adapter is used as it is.")
+        Checkpoints(work_folder, key).clear()  # a kill may have come before it
         return FineTuned(work_folder / _ADAPTER, finished)
     checkpoints = Checkpoints(work_folder, key)
     with torch.random.fork_rng(devices=[]):
@@ -89,16 +88,10 @@ def training_key(
             "settings": settings.model_dump(mode="json", exclude={"checkpoint_seconds"}),
             "train": rows.train.token_ids,
             "prompts": rows.train.prompt_lengths.tolist(),
-            "validation": rows.validation.token_ids,
-            "code": code_digests(__name__),
-            "versions": [version(name) for name in _deciding_packages(settings)],
+            "held_out": rows.held_out.token_ids,
+            "code": module_code(__name__),
         }
     )
-
-
-def _deciding_packages(settings: FineTuningSettings) -> tuple[str, ...]:
-    packages = ("torch", "transformers", "peft")
-    return (*packages, "opacus") if settings.privacy else packages
 
 
 def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
@@ -113,7 +106,7 @@ def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
 
 def _log(report: FineTuningReport) -> None:
     _logger.info(
-        "Fine-tuned %s on %s tokens in %s updates (%.0f tokens/s, %.0f s in total).",
+        "Fine-tuned %s on %s tokens in %s updates (%.0f tokens/s, %.0f s in all).",
         report.language_model,
         f"{report.tokens:,}",
         f"{report.updates:,}",
@@ -126,9 +119,8 @@ def _log(report: FineTuningReport) -> None:
             report.privacy.epsilon,
             report.privacy.delta,
         )
-    losses = report.validation_loss
+    losses = report.held_out_loss
     if losses and min(loss.loss for loss in losses[1:]) >= losses[0].loss:
         _logger.warning(
-            "The validation loss is no lower than before training. Fix: lower learning_rate, or "
-            "raise token_budget."
+            "Held-out loss is no lower than before training: lower learning_rate, or train longer."
         )

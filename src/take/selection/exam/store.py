@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from take.reuse.atomic import atomic_path
-from take.reuse.digests import code_digests, value_digest
+from take.reuse.digests import module_code, value_digest
 from take.reuse.records import damage, record_path, set_aside, write_record
 from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 from take.selection.exam.search import SearchState
@@ -58,7 +58,7 @@ def _key(task: ExamTask, settings: ExamSettings) -> str:
 
     Without the limits: who stopped a search after a minute may ask for ten.
     """
-    code = code_digests(ExamTask.__module__)
+    code = module_code(ExamTask.__module__)
     decisive = settings.model_dump(exclude=_LIMITS)
     digest = hashlib.sha256(value_digest([code, decisive, task.seed]).encode())
     for rows in (task.pool, task.exam, task.validation):

@@ -1,4 +1,4 @@
-"""The settings of fine-tuning, checked before anything is computed."""
+"""Everything a user may set about fine-tuning, with bounds; checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from pydantic import Field, model_validator
 
 from take.frozen import Frozen
 
+Method = Literal["lora", "full"]
+RowSampling = Literal["balanced", "knowledge"]
+
 
 class PrivacySettings(Frozen):
-    """Differentially private fine-tuning (DP-SGD): how much one training row may show."""
+    """Differentially private fine-tuning (DP-SGD): what one training row may leave behind."""
 
     target_epsilon: float = Field(
         gt=0, le=100, description="ε that all updates together may spend; 1 to 10 is usual"
@@ -19,7 +22,7 @@ class PrivacySettings(Frozen):
         default=None,
         gt=0,
         lt=0.1,
-        description="δ, the chance that ε does not hold; by default a tenth of 1 / training rows",
+        description="δ, the chance that ε does not hold; left out, a tenth of 1 / training rows",
     )
     clip_norm: float = Field(
         default=1.0,
@@ -34,14 +37,14 @@ class PrivacySettings(Frozen):
     noise_seed: int | None = Field(
         default=None,
         ge=0,
-        description="without it, noise and row sampling come from the operating system's entropy, "
-        "and no two runs are the same; a number makes the run repeatable, but whoever knows it can "
-        "remove the noise, so that ε protects nobody: for tests",
+        description="left out, noise and row sampling come from the operating system's entropy, "
+        "and no two runs are alike; a number makes the run repeatable, but whoever knows it can "
+        "take the noise out again, so ε then protects nobody: for tests",
     )
 
 
 class CanarySettings(Frozen):
-    """Made-up secrets among the training rows, with which the audit measures memorisation."""
+    """Made-up secrets among the training rows, by which the audit measures memorising."""
 
     planted: int = Field(
         default=32, ge=0, le=10_000, description="secrets trained on; 0: none, and no such test"
@@ -50,34 +53,35 @@ class CanarySettings(Frozen):
         default=448,
         ge=32,
         le=100_000,
-        description="secrets drawn in the same way but not trained on; with fewer than 440, what "
-        "is found at 1 % false alarms has no lower bound",
+        description="secrets drawn alike and not trained on; with fewer than 440, what is found "
+        "at 1 % false alarms has no lower bound",
     )
     repeats: int = Field(
         default=1,
         ge=1,
         le=1000,
-        description="how often each stands among the rows: more than 1 shows what happens to a "
-        "text that the corpus repeats",
+        description="how often each stands among the rows: more than 1 asks how a text that "
+        "the corpus repeats would fare",
     )
     most_share: float = Field(
         default=0.05,
         gt=0,
         le=1,
-        description="of the training tokens, at most: a small corpus has fewer canaries",
+        description="of the training tokens: canaries teach the model nothing that is wanted, so "
+        "a small corpus has fewer",
     )
 
 
 class FineTuningSettings(Frozen):
-    """`fine_tuning` within `params:generation`.
+    """Parameters of fine-tuning, `fine_tuning` in the parameters of the generation stage.
 
     >>> FineTuningSettings(token_budget=50_000).method
     'lora'
     """
 
-    method: Literal["lora", "full"] = Field(
+    method: Method = Field(
         default="lora",
-        description="'lora' trains small matrices in all linear layers but the head; 'full' "
+        description="'lora' trains small matrices beside all linear layers but the head; 'full' "
         "trains all weights, at four times the memory",
     )
     lora_rank: int = Field(default=16, ge=1, le=1024)
@@ -100,7 +104,7 @@ class FineTuningSettings(Frozen):
         le=100_000,
         description="with the end token; longer texts are cut, longer pairs left out",
     )
-    row_sampling: Literal["balanced", "knowledge"] = Field(
+    row_sampling: RowSampling = Field(
         default="balanced",
         description="which rows of a class are taken if the budget does not reach all: any, or "
         "the more likely the more weight scoring gave them",
@@ -114,6 +118,9 @@ class FineTuningSettings(Frozen):
         le=1,
         description="at its highest; 3e-4 to 2e-3 suits 'lora', 1e-5 to 5e-5 suits 'full'",
     )
+    warmup_share: float = Field(
+        default=0.05, ge=0, le=1, description="updates over which the rate rises; cosine to 0 after"
+    )
     weight_decay: float = Field(default=0.0, ge=0, le=1)
     clip_norm: float = Field(
         default=1.0,
@@ -122,31 +129,30 @@ class FineTuningSettings(Frozen):
         description="largest norm of an update's gradient; under privacy its own clip_norm counts",
     )
 
-    validation_rows: int = Field(
+    held_out_rows: int = Field(
         default=256,
         ge=0,
         le=100_000,
-        description="train rows that the loss is measured on and that are never trained on; at "
-        "most a fifth of a class",
+        description="train rows to measure on, never trained on; at most a fifth of a class",
     )
     evaluations: int = Field(
         default=4,
         ge=0,
         le=1000,
-        description="how often the validation loss is measured after the start; the weights with "
-        "the lowest are kept. 0: there are no validation rows, and the last weights are kept",
+        description="how often held-out loss is measured after the start; the weights of the best "
+        "are kept. 0: nothing is held out, and the last weights are kept",
     )
     patience: int = Field(
         default=2,
         ge=1,
         le=1000,
-        description="stop after this many evaluations in a row without a lower validation loss",
+        description="stop after this many evaluations in a row without a lower held-out loss",
     )
     checkpoint_seconds: float = Field(
         default=30,
         ge=0,
         le=86_400,
-        description="what a killed run loses at most; longer where writing takes long",
+        description="what a killed run loses at most; stretched where writing takes long",
     )
     privacy: PrivacySettings | None = Field(
         default=None, description="differential privacy of the training rows; needs take[privacy]"
@@ -171,6 +177,6 @@ class FineTuningSettings(Frozen):
         if self.evaluations:
             raise ValueError(
                 f"privacy goes with evaluations 0, not {self.evaluations}: to choose weights or "
-                "to stop by the validation loss reads rows that no ε counts"
+                "to stop by the loss on held-out rows reads rows that no ε counts"
             )
         return self
