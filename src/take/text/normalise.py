@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -28,7 +29,7 @@ _WITHIN_WORDS = "'’ʼ`´"
 
 
 class _Folding(dict[int, str]):
-    """What each character is folded to, found when first met."""
+    """What each character is folded to, computed once."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -98,3 +99,63 @@ def joined(row: TextRow) -> str:
 def n_words(row: TextRow) -> int:
     """How many words a row has."""
     return sum(len(words(text)) for text in row)
+
+
+_MINUS = "\u2212"
+# Marks that show on the character before them, or nowhere: emoji variants, keycaps, a joiner.
+_UNSEEN_MARKS = frozenset(range(0xFE00, 0xFE10)) | {0x20E3, 0x034F}
+
+
+class _AsciiFolding(dict[int, str]):
+    """What each character is folded to, computed once: one character, or none."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        folded = character
+        if category == "Cf" or code in _UNSEEN_MARKS:
+            folded = ""
+        elif category == "Zs":
+            folded = " "
+        elif category == "Pd" or character == _MINUS:
+            folded = "-"
+        elif category == "Nd":
+            folded = str(unicodedata.decimal(character))
+        elif category[0] in "LPS":
+            plain = unicodedata.normalize("NFKC", character)
+            folded = plain if len(plain) == 1 and plain.isascii() else character
+        self[code] = folded
+        return folded
+
+
+_ASCII_FOLDING = _AsciiFolding()
+
+
+class FoldedText(NamedTuple):
+    """A folded text, and where its characters were; None if they all stayed in place."""
+
+    text: str
+    places: list[int] | None
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Where a span of the folded text is in the original text."""
+        if self.places is None:
+            return start, end
+        return self.places[start], self.places[end - 1] + 1
+
+
+def fold_to_ascii(text: str) -> FoldedText:
+    """Other digits, blanks, dashes and full-width letters made ASCII, invisible characters dropped.
+
+    >>> folded = fold_to_ascii("tel\u00a0０20‑79\u200b46")
+    >>> folded.text, folded.original(8, 12)
+    ('tel 020-7946', (8, 13))
+    """
+    if text.isascii():
+        return FoldedText(text, None)
+    folded = text.translate(_ASCII_FOLDING)
+    if len(folded) == len(text):
+        return FoldedText(folded, None)
+    return FoldedText(
+        folded, [i for i, character in enumerate(text) if _ASCII_FOLDING[ord(character)]]
+    )

@@ -1,4 +1,4 @@
-"""Valid numbers of every kind of PII, made without `pii_checks`, and how people write them."""
+"""Valid numbers of every kind of PII, made without python-stdnum, and how people write them."""
 
 from __future__ import annotations
 

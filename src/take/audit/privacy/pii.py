@@ -1,36 +1,39 @@
 """Personal data in texts: e-mail and IP addresses, phone numbers, accounts, cards, national ids.
 
-A span counts if its form, and where there is one its check digit, say so. What has no form of its
-own (nine digits of a Dutch BSN) counts only with a word near that names it. Names of people and
-street addresses are not looked for.
+A span counts if it has the form and, where there is one, a valid check digit. A number without a
+form of its own (nine digits of a Dutch BSN) counts only with a word near that names it. Names of
+people and street addresses are not searched for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
-from take.audit.privacy.pii_addresses import emails, ipv4, ipv6
-from take.audit.privacy.pii_numbers import FINDERS, NO_CUE, Finder, cue_distance
-from take.audit.privacy.pii_phones import follows_a_word, phones
-from take.audit.privacy.pii_text import plain
+from take.audit.privacy.pii_contacts import emails, follows_a_word, ipv4, ipv6, phones
+from take.audit.privacy.pii_numbers import NO_CUE, NUMBERS, Span
 from take.errors import InputError, closest
 from take.frozen import Frozen
+from take.text.normalise import fold_to_ascii
 
 Engine = Literal["patterns", "presidio"]
 
-_BY_DIGITS: dict[str, Finder] = {**FINDERS, "ipv4": ipv4, "phone": phones}
-# Kinds that their form or check alone makes certain go first, whatever words stand near.
+_BY_DIGITS: dict[str, Callable[[str, int, int], Iterator[Span]]] = {
+    **{kind: number.find for kind, number in NUMBERS.items()},
+    "ipv4": ipv4,
+    "phone": phones,
+}
+# Kinds that are certain by their form or check alone come first, whatever words are near.
 _CERTAIN = ("email", "iban", "it_codice_fiscale", "fr_nir", "card", "ipv6", "ipv4")
-_PRECEDENCE = tuple(dict.fromkeys((*_CERTAIN, *FINDERS, "phone")))
+_PRECEDENCE = tuple(dict.fromkeys((*_CERTAIN, *NUMBERS, "phone")))
 ALL_KINDS = tuple(sorted(_PRECEDENCE))
-"""What `find_pii` looks for."""
+"""What `find_pii` searches for."""
 
 _ANY_SIGN = re.compile(r"[\d@:\[(＠﹫：［（]")
-# Digits near each other, four or more: the least that any kind has. Nothing else is looked at.
+# Four or more digits near each other: the least that any kind has. Only these are searched.
 _DIGITS = re.compile(r"[0-9](?:[^0-9]{0,8}+[0-9]){3,}+")
 # Letters may surround them: those of an account number, mostly.
 _MARGIN = 40
@@ -57,7 +60,7 @@ class PiiSettings(Frozen):
 
 
 class PiiFinding(NamedTuple):
-    """What looks like personal data: in which row, of which kind, from where to where."""
+    """What looks like personal data: its row, its kind, and where it starts and ends."""
 
     row: int
     kind: str
@@ -68,11 +71,11 @@ class PiiFinding(NamedTuple):
 def find_pii(
     texts: Sequence[str], kinds: Collection[str] = ALL_KINDS, engine: Engine = "patterns"
 ) -> list[PiiFinding]:
-    """All findings of the kinds asked for, by row and place; none overlaps another.
+    """All findings of these kinds, by row and place; none overlaps another.
 
     Of kinds that claim the same characters, the one whose form is certain counts, then the one that
     a word near names, then the one with the stronger check. Non-breaking blanks, other dashes,
-    full-width digits and invisible characters hide nothing; places are those of the text as it is.
+    full-width digits and invisible characters hide nothing; places are those in the given text.
 
     >>> for finding in find_pii(["two stars", "jo@example.org", "DE89 3704 0044 0532 0130 00"]):
     ...     print(*finding)
@@ -95,15 +98,15 @@ def find_pii(
 
 
 def check_kinds(kinds: Collection[str]) -> None:
-    """Refuse kinds that nothing looks for."""
+    """Refuse kinds that nothing searches for."""
     for kind in kinds:
         if kind not in ALL_KINDS:
             raise InputError(f"there is no kind of PII {kind!r}", remedy=closest(kind, ALL_KINDS))
 
 
 def _find(row: int, text: str) -> list[PiiFinding]:
-    folded = plain(text)
-    # All kinds, whatever was asked for: an account number is no phone number either way.
+    folded = fold_to_ascii(text)
+    # All kinds, whichever are wanted: an account number is no phone number either way.
     found = [PiiFinding(row, kind, *span) for kind, span in _candidates(folded.text)]
     return [
         PiiFinding(row, one.kind, *folded.original(one.start, one.end))
@@ -132,7 +135,7 @@ def without_overlap(text: str, found: Sequence[PiiFinding]) -> list[PiiFinding]:
         elif one.kind == "phone":
             nearness = 0 if follows_a_word(text, one.start) else NO_CUE
         else:
-            nearness = cue_distance(one.kind, text, (one.start, one.end))
+            nearness = NUMBERS[one.kind].cue_distance(text, (one.start, one.end))
         return nearness, _PRECEDENCE.index(one.kind), one.start, -one.end
 
     taken = bytearray(len(text) if found else 0)
@@ -145,7 +148,7 @@ def without_overlap(text: str, found: Sequence[PiiFinding]) -> list[PiiFinding]:
 
 
 def masked(text: str, start: int, end: int) -> str:
-    """A finding as it may be shown: one can tell what it is, not whose.
+    """A finding as it may be shown: what it is, not whose.
 
     >>> masked("ask jo@example.org", 4, 18), masked("4111 1111 1111 1111", 0, 19)
     ('j…@e….org', '…1111')
@@ -154,7 +157,7 @@ def masked(text: str, start: int, end: int) -> str:
     >>> masked("203.0.113.7", 0, 11), masked("2001:db8::7334", 0, 14)
     ('203.…', '2001:…')
     """
-    shown = plain(text[start:end]).text
+    shown = fold_to_ascii(text[start:end]).text
     parts = re.split(r" ?(?:@|[\[(] ?at ?[\])]) ?", shown, maxsplit=1, flags=re.IGNORECASE)
     if len(parts) == 2:
         name, host = parts
@@ -165,7 +168,7 @@ def masked(text: str, start: int, end: int) -> str:
     if ":" in shown:
         return f"{shown.partition(':')[0]}:…"
     characters = "".join(filter(str.isalnum, shown))
-    # A quarter of it at most: the last four of nine digits would say too much.
+    # A quarter of it at most: the last four of nine digits would reveal too much.
     tail = characters[len(characters) - min(4, len(characters) // 4) :]
     is_account = re.match(r"[A-Za-z]{2}[0-9]{2}", characters) and len(characters) >= 15
     head = characters[:2] if is_account else "+" if shown.startswith("+") else ""

@@ -1,59 +1,27 @@
-"""Numbers with a check digit or a form of their own: accounts, cards, national ids.
+"""Account numbers, cards and national identifiers: their forms here, their checks by python-stdnum.
 
-Each finder yields the spans of one kind that begin between two places of a plain text
-(`pii_text.plain`). All patterns are bounded, so that any text is read in linear time.
+Each kind yields the spans that begin between two places of a folded text (`take.text.normalise`).
+All patterns are bounded, so that any text is read in linear time.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-
-from take.audit.privacy import pii_checks as checks
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 Span = tuple[int, int]
-Finder = Callable[[str, int, int], Iterator[Span]]
 
-# No part of a longer number, of a decimal, of a word; and no phone number's country code.
-BEGIN = r"(?<![0-9A-Za-z+])(?<![0-9][-.,/])"
-END = r"(?![0-9A-Za-z])(?![-.,/][0-9])"
+# Not part of a longer number, a decimal or a word; not a phone number's country code.
+_BEGIN = r"(?<![0-9A-Za-z+])(?<![0-9][-.,/])"
+_END = r"(?![0-9A-Za-z])(?![-.,/][0-9])"
 _NO_GROUP_BEFORE = r"(?<![0-9][ ])(?<![$€£¥₹])(?<![$€£¥₹][ ])"
-_NO_GROUP_AFTER = r"(?![ ][0-9])"
-
-CUES = {
-    kind: re.compile(words, re.IGNORECASE)
-    for kind, words in {
-        "us_ssn": r"\bssn\b|\bsocial security",
-        "de_tax_id": r"\bidnr\b|steuer|\btax id|\btin\b",
-        "es_dni": r"\bdni\b|\bnie\b|\bnif\b",
-        "nl_bsn": r"\bbsn\b|burgerservice|sofi-?nummer|\bcitizen service number",
-        "ca_sin": r"\b(?-i:SIN|S\.I\.N|NAS)\b|\bsocial insurance|\bassurance sociale",
-        "in_aadhaar": r"\baadh?aar?\b|\buidai\b|\buid\b|आधार",
-        "br_cpf": r"\bcpf\b|cadastro de pessoas",
-    }.items()
-}
-"""Words that tell of which kind a number is, where its form alone does not."""
+_ENDS = re.compile(_END)
+_GROUP = re.compile("[0-9A-Za-z]+")
 _CUE_BEFORE, _CUE_AFTER = 40, 20
 NO_CUE = 1000
-
-
-def cue_distance(kind: str, text: str, span: Span) -> int:
-    """How many characters lie between a number and a word for its kind; `NO_CUE` if none is near.
-
-    A word that follows counts less than any before.
-
-    >>> text = "her BSN is 111222333"
-    >>> cue_distance("nl_bsn", text, (11, 20)), cue_distance("us_ssn", text, (11, 20))
-    (4, 1000)
-    """
-    if kind not in CUES:
-        return NO_CUE
-    start, end = span
-    before = text[max(0, start - _CUE_BEFORE) : start]
-    if found := [cue.end() for cue in CUES[kind].finditer(before)]:
-        return len(before) - found[-1]
-    cue = CUES[kind].search(text[end : end + _CUE_AFTER])
-    return _CUE_BEFORE + cue.start() if cue else NO_CUE
 
 
 def valid_spans(
@@ -72,151 +40,194 @@ def valid_spans(
             start = span[1]
 
 
+class NumberKind:
+    """Numbers of one kind: the form they have anywhere, the form that needs a cue, their check.
+
+    >>> text = "her BSN is 111222333"
+    >>> list(NUMBERS["nl_bsn"].find(text, 0, len(text)))
+    [(11, 20)]
+    """
+
+    def __init__(
+        self,
+        is_valid: Callable[[str], bool],
+        form: str = "",
+        cued: str = "",
+        cue: str = "",
+        any_groups: bool = False,
+    ) -> None:
+        self._is_valid = is_valid
+        end = "" if any_groups else _END
+        self._form, self._cued = (
+            re.compile(f"{_BEGIN}(?:{part}){end}", re.VERBOSE) if part else None
+            for part in (form, cued)
+        )
+        self._cue = re.compile(cue, re.IGNORECASE) if cue else None
+        self._validated = self._longest_valid if any_groups else self._valid
+
+    def find(self, text: str, start: int, end: int) -> Iterator[Span]:
+        """All valid numbers that begin between two places."""
+        if self._form:
+            yield from valid_spans(self._form, text, (start, end), self._validated)
+        if self._cued:
+            yield from valid_spans(self._cued, text, (start, end), self._valid_near_cue)
+
+    def cue_distance(self, text: str, span: Span) -> int:
+        """How many characters separate a number from a word for its kind; `NO_CUE` if none is near.
+
+        A word that follows counts less than any before.
+
+        >>> text = "her BSN is 111222333"
+        >>> [NUMBERS[kind].cue_distance(text, (11, 20)) for kind in ("nl_bsn", "us_ssn")]
+        [4, 1000]
+        """
+        if self._cue is None:
+            return NO_CUE
+        start, end = span
+        before = text[max(0, start - _CUE_BEFORE) : start]
+        if found := [cue.end() for cue in self._cue.finditer(before)]:
+            return len(before) - found[-1]
+        cue = self._cue.search(text[end : end + _CUE_AFTER])
+        return _CUE_BEFORE + cue.start() if cue else NO_CUE
+
+    def _valid(self, match: re.Match[str]) -> Span | None:
+        return match.span() if self._is_valid(_bare(match[0])) else None
+
+    def _valid_near_cue(self, match: re.Match[str]) -> Span | None:
+        span = self._valid(match)
+        return span if span and self.cue_distance(match.string, span) < NO_CUE else None
+
+    def _longest_valid(self, match: re.Match[str]) -> Span | None:
+        """The longest run of the match's groups that is valid: other words or digits may follow."""
+        for group in reversed(list(_GROUP.finditer(match[0]))):
+            stop = match.start() + group.end()
+            number = _bare(match[0][: group.end()])
+            if self._is_valid(number) and _ENDS.match(match.string, stop):
+                return match.start(), stop
+        return None
+
+
 def _bare(text: str) -> str:
     return "".join(filter(str.isalnum, text)).upper()
 
 
-def _checked(
-    pattern: str, is_valid: Callable[[str], bool], cued: str = "", kind: str = ""
-) -> Finder:
-    """Finds what the pattern matches and the check allows; `cued` counts near a cue alone."""
-    compiled = re.compile(pattern, re.VERBOSE) if pattern else None
-    compiled_cued = re.compile(cued, re.VERBOSE) if cued else None
-
-    def checked(match: re.Match[str]) -> Span | None:
-        return match.span() if is_valid(_bare(match[0])) else None
-
-    def checked_near_cue(match: re.Match[str]) -> Span | None:
-        span = checked(match)
-        is_named = span and cue_distance(kind, match.string, span) < NO_CUE
-        return span if is_named else None
-
-    def find(text: str, start: int, end: int) -> Iterator[Span]:
-        if compiled:
-            yield from valid_spans(compiled, text, (start, end), checked)
-        if compiled_cued:
-            yield from valid_spans(compiled_cued, text, (start, end), checked_near_cue)
-
-    return find
+@cache
+def _stdnum(name: str) -> Any:
+    return import_module(f"stdnum.{name}")
 
 
-_IBAN = re.compile(rf"{BEGIN}[A-Za-z]{{2}}[ -]?[0-9]{{2}}(?:[ -]?[0-9A-Za-z]){{11,29}}")
+def _by(*names: str) -> Callable[[str], bool]:
+    """Valid by one of these modules of python-stdnum."""
+    return lambda number: any(_stdnum(name).is_valid(number) for name in names)
 
 
-def ibans(text: str, start: int, end: int) -> Iterator[Span]:
-    """International account numbers, in groups or not; a word that follows does not count.
-
-    >>> text = "pay to GB29 NWBK 6016 1331 9268 19 now"
-    >>> list(ibans(text, 0, len(text)))
-    [(7, 34)]
-    """
-    return valid_spans(_IBAN, text, (start, end), _iban)
+@cache
+def _iban_length(country: str) -> int:
+    form = _stdnum("numdb").get("iban").info(country)[0][1].get("bban", "")
+    return 4 + sum(map(int, re.findall("[0-9]+", form)))
 
 
-def _iban(match: re.Match[str]) -> Span | None:
-    length = checks.IBAN_LENGTHS.get(match[0][:2].upper(), 0)
-    places = [i for i, character in enumerate(match[0]) if character not in " -"][:length]
-    if not length or len(places) < length:
-        return None
-    stop = match.start() + places[-1] + 1
-    is_whole = not match.string[stop : stop + 1].isalnum()
-    number = _bare(match.string[match.start() : stop])
-    return (match.start(), stop) if is_whole and checks.is_iban(number) else None
+def _is_iban(number: str) -> bool:
+    # The national check digits within it are not checked: banks do not all use them.
+    has_its_length = len(number) == _iban_length(number[:2])
+    return has_its_length and bool(_stdnum("iban").is_valid(number, check_country=False))
 
 
-_CARD = re.compile(rf"{BEGIN}[2-8][0-9]{{2,18}}(?:(?:[ ]-[ ]|[ -])[0-9]{{3,16}}){{0,5}}")
-_GROUP = re.compile("[0-9]+")
-_ENDS = re.compile(END)
+# Prefixes and lengths by issuer: python-stdnum has Luhn's check digit alone.
+_CARD_ISSUERS = re.compile(
+    r"""
+    4(?:.{12}|.{15}|.{18})                                           # Visa
+    | (?:5[1-5]|222[1-9]|22[3-9].|2[3-6]..|27[01].|2720).*(?<=^.{16})  # Mastercard
+    | 3[47].{13}                                                     # American Express
+    | (?:30[0-5]|309|36|3[89]).*(?:(?<=^.{14})|(?<=^.{16}))          # Diners Club
+    | 35(?:2[89]|[3-8].).{12,15}                                     # JCB
+    | (?:6011|64[4-9].|65..).{12,15}                                 # Discover
+    | 62.{14,17}                                                     # UnionPay
+    | 220[0-4].{12,15}                                               # Mir
+    | (?:60|81|82|508).*(?<=^.{16})                                  # RuPay
+    | (?:5018|5020|5038|5893|6304|6759|676[1-3]).{9,15}              # Maestro
+    """,
+    re.VERBOSE,
+)
 
 
-def cards(text: str, start: int, end: int) -> Iterator[Span]:
-    """Card numbers: whole, or in groups of three or more digits; the longest that is valid.
-
-    >>> text = "2 cards: 4111 1111 1111 1111 2027"
-    >>> list(cards(text, 0, len(text)))
-    [(9, 28)]
-    """
-    return valid_spans(_CARD, text, (start, end), _card)
+def _is_card(number: str) -> bool:
+    return _CARD_ISSUERS.fullmatch(number) is not None and bool(_stdnum("luhn").is_valid(number))
 
 
-def _card(match: re.Match[str]) -> Span | None:
-    digits, valid = "", None
-    for group in _GROUP.finditer(match[0]):
-        digits += group[0]
-        stop = match.start() + group.end()
-        if 13 <= len(digits) <= 19 and checks.is_card(digits) and _ENDS.match(match.string, stop):
-            valid = match.start(), stop
-    return valid
-
-
-def _is_no_date(digits: str) -> bool:
-    """Twelve digits that are not the year, month, day, hour and minute of our time."""
-    return (
-        re.match(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])[0-2]\d[0-5]\d", digits) is None
-    )
+def _is_codice_fiscale(code: str) -> bool:
+    return bool(_stdnum("it.codicefiscale").calc_check_digit(code[:-1]) == code[-1])
 
 
 _NINO_LETTERS = r"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
 _OMOCODE = "[0-9L-NP-Vl-np-v]"
 
-FINDERS: dict[str, Finder] = {
-    "iban": ibans,
-    "it_codice_fiscale": _checked(
-        rf"""{BEGIN}[A-Za-z]{{3}}[ -]?[A-Za-z]{{3}}[ -]?{_OMOCODE}{{2}}[A-EHLMPR-Ta-ehlmpr-t]
-        {_OMOCODE}{{2}}[ -]?[A-Za-z]{_OMOCODE}{{3}}[ -]?[A-Za-z]{END}""",
-        checks.is_codice_fiscale,
+NUMBERS = {
+    "iban": NumberKind(
+        _is_iban, "[A-Za-z]{2}[ -]?[0-9]{2}(?:[ -]?[0-9A-Za-z]){11,29}", any_groups=True
     ),
-    "fr_nir": _checked(
-        rf"""{BEGIN}[1278](?P<s>[ .-]?)[0-9]{{2}}(?P=s)(?:0[1-9]|1[0-2]|[2-9][0-9])(?P=s)
-        (?:[0-9]{{2}}|2[ABab])[ .-]?[0-9][ .-]?[0-9]{{2}}(?P=s)[0-9]{{3}}[ .-]?[0-9]{{2}}{END}""",
-        checks.is_nir,
+    "it_codice_fiscale": NumberKind(
+        _is_codice_fiscale,
+        rf"""[A-Za-z]{{3}}[ -]?[A-Za-z]{{3}}[ -]?{_OMOCODE}{{2}}[A-EHLMPR-Ta-ehlmpr-t]
+        {_OMOCODE}{{2}}[ -]?[A-Za-z]{_OMOCODE}{{3}}[ -]?[A-Za-z]""",
     ),
-    "card": cards,
-    "br_cpf": _checked(
-        rf"{BEGIN}[0-9]{{3}}(?P<s>[. ]?)[0-9]{{3}}(?P=s)[0-9]{{3}}[-./ ]?[0-9]{{2}}{END}",
-        checks.is_cpf,
+    "fr_nir": NumberKind(
+        _by("fr.nir"),
+        r"""[1278](?P<s>[ .-]?)[0-9]{2}(?P=s)(?:0[1-9]|1[0-2]|[2-9][0-9])(?P=s)
+        (?:[0-9]{2}|2[ABab])[ .-]?[0-9][ .-]?[0-9]{2}(?P=s)[0-9]{3}[ .-]?[0-9]{2}""",
     ),
-    "de_tax_id": _checked(
-        rf"{BEGIN}[1-9][0-9](?P<s>[ /-]?)[0-9]{{3}}(?P=s)[0-9]{{3}}(?P=s)[0-9]{{3}}{END}",
-        checks.is_german_tax_id,
+    "card": NumberKind(
+        _is_card, "[2-8][0-9]{2,18}(?:(?:[ ]-[ ]|[ -])[0-9]{3,16}){0,5}", any_groups=True
     ),
-    "in_aadhaar": _checked(
-        rf"""(?<![0-9]{{4}}[ ]){BEGIN}[2-9][0-9]{{3}}(?P<s>[ -]?)[0-9]{{4}}(?P=s)[0-9]{{4}}{END}
-        (?![ ][0-9]{{4}})""",
-        lambda digits: _is_no_date(digits) and checks.is_aadhaar(digits),
+    "br_cpf": NumberKind(
+        lambda number: len(set(number)) > 1 and _by("br.cpf")(number),
+        "[0-9]{3}(?P<s>[. ]?)[0-9]{3}(?P=s)[0-9]{3}[-./ ]?[0-9]{2}",
+        cue=r"\bcpf\b|cadastro de pessoas",
     ),
-    "es_dni": _checked(
-        rf"""{BEGIN}(?:[0-9]{{8}}-?[A-Za-z]|[0-9]{{2}}\.[0-9]{{3}}\.[0-9]{{3}}[ -]?[A-Za-z]
-        |[X-Zx-z][ -]?[0-9]{{7}}-?[A-Za-z]){END}""",
-        checks.is_dni,
-        rf"{BEGIN}(?:[0-9]{{8}}|[X-Zx-z][ -]?[0-9]{{7}})[ ][A-Za-z]{END}",
-        "es_dni",
+    "de_tax_id": NumberKind(
+        _by("de.idnr"),
+        "[1-9][0-9](?P<s>[ /-]?)[0-9]{3}(?P=s)[0-9]{3}(?P=s)[0-9]{3}",
+        cue=r"\bidnr\b|steuer|\btax id|\btin\b",
     ),
-    "uk_nino": _checked(
-        rf"""{BEGIN}(?:{_NINO_LETTERS}[ -]?[0-9]{{2}}[ -]?[0-9]{{2}}[ -]?[0-9]{{2}}[ -]?[A-D]
-        |(?i:{_NINO_LETTERS}[0-9]{{6}}[A-D])){END}""",
+    "in_aadhaar": NumberKind(
+        _by("in_.aadhaar"),
+        # Neither the groups of a longer number nor year, month, day, hour and minute.
+        r"""(?<![0-9]{4}[ ])(?!20[0-9]{2}[ -]?(?:0[1-9]|1[0-2])(?:[0-2][0-9]|3[01])[ -]?
+        [0-2][0-9][0-5][0-9])[2-9][0-9]{3}(?P<s>[ -]?)[0-9]{4}(?P=s)[0-9]{4}(?![ ][0-9]{4})""",
+        cue=r"\baadh?aar?\b|\buidai\b|\buid\b|आधार",
+    ),
+    "es_dni": NumberKind(
+        _by("es.dni", "es.nie"),
+        r"""[0-9]{8}-?[A-Za-z]|[0-9]{2}\.[0-9]{3}\.[0-9]{3}[ -]?[A-Za-z]
+        |[X-Zx-z][ -]?[0-9]{7}-?[A-Za-z]""",
+        cued="(?:[0-9]{8}|[X-Zx-z][ -]?[0-9]{7})[ ][A-Za-z]",
+        cue=r"\bdni\b|\bnie\b|\bnif\b",
+    ),
+    "uk_nino": NumberKind(
         lambda number: True,
+        rf"""{_NINO_LETTERS}[ -]?[0-9]{{2}}[ -]?[0-9]{{2}}[ -]?[0-9]{{2}}[ -]?[A-D]
+        |(?i:{_NINO_LETTERS}[0-9]{{6}}[A-D])""",
     ),
-    "nl_bsn": _checked(
-        "",
-        checks.is_bsn,
-        rf"""{BEGIN}(?:[0-9]{{9}}|[0-9]{{3}}([ .-])[0-9]{{3}}\1[0-9]{{3}}
-        |[0-9]{{4}}([ .-])[0-9]{{2}}\2[0-9]{{3}}){END}""",
-        "nl_bsn",
+    "nl_bsn": NumberKind(
+        _by("nl.bsn"),
+        cued=r"""[0-9]{9}|[0-9]{3}([ .-])[0-9]{3}\1[0-9]{3}|[0-9]{4}([ .-])[0-9]{2}\2[0-9]{3}""",
+        cue=r"\bbsn\b|burgerservice|sofi-?nummer|\bcitizen service number",
     ),
-    "us_ssn": _checked(
-        rf"""{_NO_GROUP_BEFORE}{BEGIN}[0-9]{{3}}(?P<s>[ ]?-[ ]?|[ ])[0-9]{{2}}(?P=s)[0-9]{{4}}
-        {END}""",
-        checks.is_ssn,
-        rf"{BEGIN}(?:[0-9]{{9}}|[0-9]{{3}}\.[0-9]{{2}}\.[0-9]{{4}}){END}",
-        "us_ssn",
+    "us_ssn": NumberKind(
+        _by("us.ssn"),
+        rf"{_NO_GROUP_BEFORE}[0-9]{{3}}(?P<s>[ ]?-[ ]?|[ ])[0-9]{{2}}(?P=s)[0-9]{{4}}",
+        cued=r"[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
+        cue=r"\bssn\b|\bsocial security",
     ),
-    "ca_sin": _checked(
-        rf"""{_NO_GROUP_BEFORE}{BEGIN}[0-9]{{3}}(?P<s>[ -])[0-9]{{3}}(?P=s)
-        (?<![ ](?=000))[0-9]{{3}}{END}{_NO_GROUP_AFTER}""",
-        checks.is_sin,
-        rf"{BEGIN}[0-9]{{3}}(?P<s>[ .-]?)[0-9]{{3}}(?P=s)[0-9]{{3}}{END}",
-        "ca_sin",
+    "ca_sin": NumberKind(
+        _by("ca.sin"),
+        rf"""{_NO_GROUP_BEFORE}[0-9]{{3}}(?P<s>[ -])[0-9]{{3}}(?P=s)(?<![ ](?=000))[0-9]{{3}}
+        (?![ ][0-9])""",
+        cued="[0-9]{3}(?P<s>[ .-]?)[0-9]{3}(?P=s)[0-9]{3}",
+        cue=r"\b(?-i:SIN|S\.I\.N|NAS)\b|\bsocial insurance|\bassurance sociale",
     ),
 }
-"""A finder by kind; where two find the same digits, the one that comes first counts."""
+"""By kind; `cue` are the words near a number that name its kind where the form alone does not.
+
+Where two kinds claim the same digits, the one that comes first counts.
+"""

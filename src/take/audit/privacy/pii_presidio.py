@@ -1,7 +1,7 @@
-"""Microsoft Presidio's recognisers beside the patterns of `pii`; needs the extra take[pii].
+"""Microsoft Presidio's recognisers in addition to the patterns of `pii`; needs take[pii].
 
-Only those of its recognisers run that go by form: none needs a trained model, and nothing is
-fetched. Presidio wants a spaCy pipeline for the words around a finding: an empty one will do.
+Only its recognisers by form run: none needs a trained model, and nothing is fetched. Presidio needs
+a spaCy pipeline for the words around a finding: an empty one is enough.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from take.audit.privacy.pii import ALL_KINDS, PiiFinding, check_kinds, find_pii, without_overlap
-from take.audit.privacy.pii_text import plain
 from take.errors import InputError
+from take.text.normalise import fold_to_ascii
 
 _LANGUAGE = "en"
 # Presidio's entities: our kind, and the class that finds it. Colons tell IP addresses apart.
@@ -47,7 +47,7 @@ def find_pii_presidio(
     for finding in find_pii(texts):
         found_by_row[finding.row].append(finding)
     for row, text in enumerate(texts):
-        folded = plain(text)
+        folded = fold_to_ascii(text)
         for one in analyzer.analyze(folded.text, _LANGUAGE, score_threshold=least_score):
             span = folded.original(one.start, one.end)
             found_by_row[row].append(PiiFinding(row, _kind(one, folded.text), *span))

@@ -10,10 +10,9 @@ import pandas as pd
 
 from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
 from take.audit.privacy.pii import ALL_KINDS, PiiFinding, PiiSettings, find_pii, masked
-from take.audit.privacy.pii_text import plain
 from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
-from take.text.normalise import text_rows
+from take.text.normalise import fold_to_ascii, text_rows
 
 FINDING_COLUMNS = {
     "where": "str",
@@ -148,4 +147,6 @@ class _Personal:
 
 def _value(text: str, finding: PiiFinding) -> str:
     """The same for one number however it is written."""
-    return "".join(filter(str.isalnum, plain(text[finding.start : finding.end]).text)).casefold()
+    return "".join(
+        filter(str.isalnum, fold_to_ascii(text[finding.start : finding.end]).text)
+    ).casefold()
