@@ -13,12 +13,12 @@ PARAMS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TOKENIZERS_PARALLELISM ?= true
 
-.PHONY: help distill estimate evaluate results test lint format types bench viz mlflow verify lock clean
+.PHONY: help distill estimate evaluate results check test lint format types bench viz mlflow verify lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
 
-# The stamp holds the lock it was installed from: a changed lock installs anew, an equal one does not.
+# The stamp holds the lock it was installed from: a changed lock is installed, an equal one is not.
 .venv/installed: requirements.lock pyproject.toml
 	@cmp -s requirements.lock .venv/installed || { \
 	  set -e; \
@@ -40,21 +40,26 @@ distill: .venv/installed  ## Distil the built-in corpus (PARAMS=corpus=...,budge
 estimate: .venv/installed  ## What `make distill` will take: time, memory, disk (PARAMS as there)
 	$(BIN)/kedro estimate $(if $(PARAMS),--params=$(PARAMS))
 
-evaluate: .venv/installed  ## Teach learners with the distilled rows and with others' (after distill)
+evaluate: .venv/installed  ## Train models on the distilled rows and on those of other methods (after distill)
 	$(BIN)/kedro run --pipeline=evaluation $(if $(PARAMS),--params=$(PARAMS))
 
-results: .venv/installed  ## Write docs/results.md anew from its cells (CELLS=... from others)
+results: .venv/installed  ## Write docs/results.md from its cells (CELLS=... for others)
 	$(BIN)/python benchmarks/results.py $(CELLS)
 
 # One thread each: two processes that both want both cores are slower than one.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2
+
+check: lint types  ## Lint, types and the tests without models or `kedro` processes (for every commit)
+	$(PYTEST) --dist=worksteal -m "not cli and not encoder and not lm and not tiny_lm"
+
 test: lint types  ## Lint, types and the whole test suite
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	$(PYTEST) --dist=loadfile
 
 lint: .venv/installed  ## Check style
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-format: .venv/installed  ## Mend style
+format: .venv/installed  ## Fix style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
@@ -73,7 +78,7 @@ mlflow: .venv/installed  ## Compare runs in MLflow
 verify: .venv/installed  ## Check every artifact against its checksum
 	$(BIN)/kedro verify
 
-lock: .venv/installed  ## Resolve requirements.lock anew (needs uv)
+lock: .venv/installed  ## Resolve requirements.lock again (needs uv)
 	$(BIN)/python scripts/lock.py
 
 clean:  ## Remove what runs made (data, MLflow runs); keeps .venv

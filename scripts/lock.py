@@ -1,4 +1,4 @@
-"""Make requirements.lock anew: `make lock`. Needs uv on the PATH.
+"""Make requirements.lock: `make lock`. Needs uv on the PATH.
 
 The lock holds every extra, exact versions and hashes. It is installed with `pip --no-deps`:
 it is complete, and torch then brings no CUDA packages along.
