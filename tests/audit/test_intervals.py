@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom, binomtest, norm
 
 from take.audit.intervals import (
-    Interval,
+    Estimate,
     auc_interval,
     effective_share_interval,
     proportion_interval,
@@ -21,7 +21,9 @@ from take.errors import InputError
 def test_a_share_has_the_exact_interval(successes: int, n: int, level: float) -> None:
     expected = binomtest(successes, n).proportion_ci(level, "exact")
     found = proportion_interval(successes, n, level)
-    np.testing.assert_allclose(found, [successes / n, expected.low, expected.high], atol=1e-9)
+    np.testing.assert_allclose(
+        list(found.model_dump().values()), [successes / n, expected.low, expected.high], atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("share", [0.001, 0.02, 0.3, 0.5])
@@ -37,7 +39,9 @@ def test_a_share_is_covered_whatever_it_is(share: float) -> None:
 def test_an_effective_share_has_wilsons_interval(successes: int, n: int) -> None:
     expected = binomtest(successes, n).proportion_ci(0.9, "wilson")
     found = effective_share_interval(successes / n, n, 0.9)
-    np.testing.assert_allclose(found, [successes / n, expected.low, expected.high], atol=1e-9)
+    np.testing.assert_allclose(
+        list(found.model_dump().values()), [successes / n, expected.low, expected.high], atol=1e-9
+    )
 
 
 def test_auc_counts_pairs_with_ties_as_halves() -> None:
@@ -51,7 +55,11 @@ def test_auc_bounds_turn_with_the_scores() -> None:
     rng = np.random.default_rng(1)
     inside, outside = rng.standard_normal(30) + 1, rng.standard_normal(40)
     found, turned = auc_interval(inside, outside), auc_interval(-inside, -outside)
-    np.testing.assert_allclose(turned, [1 - found.value, 1 - found.high, 1 - found.low], atol=1e-7)
+    np.testing.assert_allclose(
+        list(turned.model_dump().values()),
+        [1 - found.value, 1 - found.high, 1 - found.low],
+        atol=1e-7,
+    )
     assert 0 < found.low < found.value < found.high < 1
 
 
@@ -73,7 +81,7 @@ def scores(kind: str, m: int, n: int, rng: np.random.Generator) -> tuple[np.ndar
         inside = inside + 1.5
     elif kind == "far":
         inside = inside + 3
-    elif kind == "some remembered":
+    elif kind == "some memorised":
         inside = inside + 6 * (rng.random(m) < 0.3)
     elif kind == "wider":
         inside = inside * 3
@@ -82,7 +90,7 @@ def scores(kind: str, m: int, n: int, rng: np.random.Generator) -> tuple[np.ndar
     return inside, outside
 
 
-KINDS = ["alike", "shifted", "far", "some remembered", "wider", "rounded"]
+KINDS = ["alike", "shifted", "far", "some memorised", "wider", "rounded"]
 
 
 @pytest.mark.parametrize(("m", "n"), [(10, 10), (20, 200), (100, 300)])
@@ -114,18 +122,18 @@ def test_the_threshold_lets_no_more_outs_pass_than_allowed() -> None:
     assert tpr_at_fpr([1, 1, 1], [1, 1, 1, 0], 0.5).value == 0
 
 
-def test_few_outs_tell_nothing() -> None:
+def test_few_outs_are_inconclusive() -> None:
     inside = np.arange(1000.0, 1100.0)
     few, many = tpr_at_fpr(inside, np.arange(100.0)), tpr_at_fpr(inside, np.arange(500.0))
-    assert few == Interval(1.0, 0.0, 1.0)
+    assert few == Estimate(value=1.0, low=0.0, high=1.0)
     assert many.value == many.high == 1
     assert many.low > 0.9
-    assert tpr_at_fpr([1.0], [0.0]) == Interval(1.0, 0.0, 1.0)
+    assert tpr_at_fpr([1.0], [0.0]) == Estimate(value=1.0, low=0.0, high=1.0)
 
 
 @pytest.mark.parametrize(("m", "n"), [(50, 100), (100, 1000), (400, 3000)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_share_told_is_covered(kind: str, m: int, n: int) -> None:
+def test_the_share_found_is_covered(kind: str, m: int, n: int) -> None:
     rng = np.random.default_rng(4)
     inside, outside = scores(kind, 400_000, 400_000, rng)
     # Rounded scores: the highest threshold that 1 % or less of the outs exceed.
@@ -136,7 +144,7 @@ def test_the_share_told_is_covered(kind: str, m: int, n: int) -> None:
     assert all(f.low <= f.value <= f.high for f in found)
 
 
-def test_the_share_told_has_an_interval_that_narrows() -> None:
+def test_the_interval_of_the_share_found_narrows() -> None:
     rng = np.random.default_rng(5)
     widths = []
     for n in (500, 5000, 50_000):

@@ -1,13 +1,12 @@
-"""Confidence intervals of what a privacy test counts.
+"""Confidence intervals of shares, AUCs and detection rates.
 
-All of them must hold where a gate needs them: with few rows, and with results at the very edge (no
-hit at all, all scores apart), where "estimate ± 2 standard errors" has no width.
+They must hold where the privacy gate needs them: with few rows, and with results at the very edge
+(no hit at all, all scores separated), where "estimate ± 2 standard errors" has no width.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,29 +15,19 @@ from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Float64
 
-_BESIDE = 1e-9
+_TINY = 1e-9
 """Less than any difference between two shares, more than rounding."""
 
 
-class Interval(NamedTuple):
+class Estimate(Frozen):
     """An estimate and the bounds of its confidence interval."""
 
     value: float
     low: float
     high: float
 
-
-class Estimate(Frozen):
-    """The same in a report."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, interval: Interval) -> Estimate:
-        """From an interval."""
-        return cls(value=interval.value, low=interval.low, high=interval.high)
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 def clopper_pearson(
@@ -61,16 +50,16 @@ def clopper_pearson(
     return low, high
 
 
-def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval:
-    """Clopper–Pearson: the shares p at which so many successes, or so few, are no surprise.
+def proportion_interval(successes: int, n: int, level: float = 0.95) -> Estimate:
+    """Clopper–Pearson: the shares p at which neither so many successes nor so few are improbable.
 
     With x successes of n and α = 1 − level, low and high are the α/2 quantile of Beta(x, n − x + 1)
     and the 1 − α/2 quantile of Beta(x + 1, n − x). It covers with probability `level` or more,
     whatever p and n; Wilson's is narrower and covers `level` on average only, and less for the
     rare events a gate looks for.
 
-    >>> [round(bound, 3) for bound in proportion_interval(0, 40)]
-    [0.0, 0.0, 0.088]
+    >>> print(proportion_interval(0, 40))
+    0.000 [0.000, 0.088]
     """
     _check_level(level)
     if not (n > 0 and 0 <= successes <= n):
@@ -80,17 +69,18 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
             allowed="one trial or more, and no more successes than trials",
         )
     low, high = clopper_pearson(successes, n, level)
-    return Interval(successes / n, float(low), float(high))
+    return Estimate(value=successes / n, low=float(low), high=float(high))
 
 
-def effective_share_interval(share: float, n: float, level: float = 0.95) -> Interval:
+def effective_share_interval(share: float, n: float, level: float = 0.95) -> Estimate:
     """Wilson's interval of a share that rests on an effective number n of independent trials.
 
-    Its bounds p solve |share − p| = z √(p(1 − p)/n). A mean over many rows is not a count, so that
-    Clopper and Pearson's guard against the steps of counts would only make it too wide.
+    Its bounds p solve |share − p| = z √(p(1 − p)/n). A mean over many rows is not a count: Clopper
+    and Pearson's guard against the steps of counts would only make it too wide, and scipy has
+    Wilson's for whole counts alone.
 
-    >>> [round(bound, 3) for bound in effective_share_interval(0.5, 96.04)]
-    [0.5, 0.402, 0.598]
+    >>> print(effective_share_interval(0.5, 96.04))
+    0.500 [0.402, 0.598]
     """
     from scipy.stats import norm
 
@@ -104,24 +94,24 @@ def effective_share_interval(share: float, n: float, level: float = 0.95) -> Int
     z2 = float(norm.ppf((1 + level) / 2)) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    return Interval(share, max(0.0, centre - reach), min(1.0, centre + reach))
+    return Estimate(value=share, low=max(0.0, centre - reach), high=min(1.0, centre + reach))
 
 
-def auc_interval(scores_in: ArrayLike, scores_out: ArrayLike, level: float = 0.95) -> Interval:
+def auc_interval(scores_in: ArrayLike, scores_out: ArrayLike, level: float = 0.95) -> Estimate:
     """AUC = P(in > out) + ½ P(in = out), by ranks; its bounds θ solve |AUC − θ| = z √V(θ).
 
     V(θ) is the variance for exponential scores (Hanley and McNeil 1982, as Newcombe 2006 has it),
 
         V(θ) = θ(1 − θ) (1 + (N − 1)(1 − θ)/(2 − θ) + (N − 1) θ/(1 + θ)) / mn,   N = (m + n)/2,
 
-    which has width even where all scores are apart. It is multiplied by how much larger DeLong's
-    variance (1988) is at the estimate, if it is: that one assumes nothing of the scores, such as
-    that all members are told equally well. In simulations (10 … 1000 scores a side; shifted,
-    mixed, wider and rounded ones) it covers 94 to 99 % at level 95 %; either variance alone falls
-    to 83 or 78 % for some.
+    which has width even where all scores are separated. It is multiplied by how much larger
+    DeLong's variance (1988) is at the estimate, if it is: that one assumes nothing about the
+    scores, such as that all members are equally easy to recognise. In simulations (10 … 1000 scores
+    a side; shifted, mixed, wider and rounded ones) it covers 94 to 99 % at level 95 %; either
+    variance alone falls to 83 or 78 % for some.
 
-    >>> [round(bound, 2) for bound in auc_interval([3, 4, 5, 6], [1, 2, 3, 4])]
-    [0.88, 0.45, 0.98]
+    >>> print(auc_interval([3, 4, 5, 6], [1, 2, 3, 4]))
+    0.875 [0.453, 0.981]
     """
     from scipy.optimize import brentq
     from scipy.stats import norm, rankdata
@@ -133,7 +123,7 @@ def auc_interval(scores_in: ArrayLike, scores_out: ArrayLike, level: float = 0.9
     above = (ranks[:m] - rankdata(inside)) / n
     below = 1 - (ranks[m:] - rankdata(outside)) / m
     auc = float(above.mean())
-    delong = float(_variance_of_mean(above) + _variance_of_mean(below))
+    delong = _variance_of_mean(above) + _variance_of_mean(below)
     wider = max(1.0, delong / _exponential_variance(auc, m, n)) if 0 < auc < 1 else 1.0
     z = float(norm.ppf((1 + level) / 2))
 
@@ -141,29 +131,28 @@ def auc_interval(scores_in: ArrayLike, scores_out: ArrayLike, level: float = 0.9
         return float((auc - theta) ** 2 - z**2 * wider * _exponential_variance(theta, m, n))
 
     # Next to the estimate, not at it: at 0 and 1 the equation holds there, too.
-    low = brentq(excess, 0, auc - _BESIDE) if auc > _BESIDE else 0.0
-    high = brentq(excess, auc + _BESIDE, 1) if auc < 1 - _BESIDE else 1.0
-    return Interval(auc, float(low), float(high))
+    low = brentq(excess, 0, auc - _TINY) if auc > _TINY else 0.0
+    high = brentq(excess, auc + _TINY, 1) if auc < 1 - _TINY else 1.0
+    return Estimate(value=auc, low=float(low), high=float(high))
 
 
 def tpr_at_fpr(
     scores_in: ArrayLike, scores_out: ArrayLike, fpr: float = 0.01, level: float = 0.95
-) -> Interval:
-    """How many ins are told at the threshold that a share `fpr` of all outs exceeds.
+) -> Estimate:
+    """The share of ins above the threshold that a share `fpr` of all outs exceeds.
 
-    The threshold is the (⌊fpr·n⌋ + 1)-th highest out score, and what is above it is told: of the
-    outs at hand, at most a share `fpr` is. Where fpr·n < 1, that is the highest of them all.
+    The threshold is the (⌊fpr·n⌋ + 1)-th highest out score: of the outs at hand, at most a share
+    `fpr` is above it. Where fpr·n < 1, that is the highest of them all.
 
     The true threshold t is not known. Of n outs a binomial number exceeds it, which gives order
     statistics that are below and above t, each with probability 1 − α/4 or more. The bounds are
     the lower Clopper–Pearson bound of the ins above the upper one and the upper bound of the ins
     above the lower one, again at α/4: together an interval of level 1 − α or more, whatever the
     scores. With fewer outs than ln(4/α) / fpr, about 440 at 1 % and 95 %, no score is known to be
-    above t: then `low` is 0, because nothing can be told.
+    above t: then the result is inconclusive and `low` is 0.
 
-    >>> told = tpr_at_fpr(range(500, 600), range(500))
-    >>> round(told.value, 2), round(told.low, 2), round(told.high, 2)
-    (1.0, 0.96, 1.0)
+    >>> print(tpr_at_fpr(range(500, 600), range(500)))
+    1.000 [0.957, 1.000]
     >>> tpr_at_fpr(range(500, 600), range(400, 500)).low
     0.0
     """
@@ -171,13 +160,13 @@ def tpr_at_fpr(
 
     _check_level(level)
     if not 0 < fpr < 1:
-        raise InputError(f"fpr is {fpr}", where="share told", allowed="between 0 and 1, neither")
+        raise InputError(f"fpr is {fpr}", where="share found", allowed="between 0 and 1, neither")
     inside, outside = _scores(scores_in, scores_out)
     m, n = len(inside), len(outside)
     highest_first = np.concatenate([[np.inf], np.sort(outside)[::-1], [-np.inf]])
     tail = (1 - level) / 4
 
-    def told(rank: int) -> int:
+    def found(rank: int) -> int:
         """Ins above the out of that rank: 0 is above all outs, n + 1 below."""
         return int((inside > highest_first[rank]).sum())
 
@@ -186,10 +175,10 @@ def tpr_at_fpr(
     improbable = binom.cdf(np.arange(n + 1), n, fpr) <= tail
     surely_above = int(improbable.sum())
     surely_below = int((binom.sf(np.arange(n + 1) - 1, n, fpr) > tail).sum())
-    return Interval(
-        told(int(fpr * n + _BESIDE) + 1) / m,
-        proportion_interval(told(min(surely_above, n)), m, 1 - 2 * tail).low,
-        proportion_interval(told(min(surely_below, n + 1)), m, 1 - 2 * tail).high,
+    return Estimate(
+        value=found(int(fpr * n + _TINY) + 1) / m,
+        low=proportion_interval(found(min(surely_above, n)), m, 1 - 2 * tail).low,
+        high=proportion_interval(found(min(surely_below, n + 1)), m, 1 - 2 * tail).high,
     )
 
 
@@ -211,7 +200,7 @@ def _scores(scores_in: ArrayLike, scores_out: ArrayLike) -> tuple[Float64, Float
         raise InputError(
             f"{len(inside)} and {len(outside)} scores, "
             f"{'all' if finite else 'not all'} of them finite",
-            where="telling ins from outs",
+            where="separating ins from outs",
             allowed="one finite score or more on either side",
         )
     return inside, outside

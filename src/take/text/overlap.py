@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ _PREFIX_MATCHES = 2
 _PRODUCT_ENTRIES = 4_000_000
 """Entries of a sparse product in memory at a time."""
 _BOUNDARY = 0
+_LONG_WORDS, _SHORT_OVERLAP = 5, 0.75
+"""Where the longer of two texts has fewer words, near copies need this Jaccard index."""
+_SHORT_WORDS = 3
+"""Texts of fewer words are never near copies."""
 _FEW_TEXTS = 1000
 """A corpus of fewer texts counts as so many: how many of them hold a word says little."""
 
@@ -183,19 +187,6 @@ def _even_work(work: Int64, most: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-class NearRule(NamedTuple):
-    """When two texts are nearly the same."""
-
-    overlap: float
-    """Jaccard index of their words, where the longer has `least_words` or more."""
-    least_words: int
-    short_overlap: float
-    """Jaccard index where it has fewer; below `least_short_words`, never."""
-    least_short_words: int
-    chance_rows: float
-    """Reference texts that may be expected to hold the shared words by chance."""
-
-
 class NearTexts:
     """Reference texts, searched for those that share nearly all words with another text.
 
@@ -206,16 +197,18 @@ class NearTexts:
 
         N Π_w (d_w / N) < chance_rows.
 
+    Near copies have at least `overlap` as the Jaccard index of their words.
+
     >>> texts = ["a fine piece of work"] * 400 + ["our dog sat on that mat"]
-    >>> near = NearTexts(texts, NearRule(0.65, 5, 0.75, 3, chance_rows=0.05))
+    >>> near = NearTexts(texts, overlap=0.65, chance_rows=0.05)
     >>> near.pairs(["a bad piece of work", "our cat sat on that mat"]).row.tolist()
     [400]
     """
 
-    def __init__(self, texts: Sequence[str], rule: NearRule) -> None:
-        self._rule = rule
+    def __init__(self, texts: Sequence[str], overlap: float, chance_rows: float) -> None:
+        self._overlap, self._chance_rows = overlap, chance_rows
         self._texts = texts
-        self._index = OverlapIndex(texts, min(rule.overlap, rule.short_overlap))
+        self._index = OverlapIndex(texts, min(overlap, _SHORT_OVERLAP))
         self._sizes = np.empty(len(texts), dtype=np.int64)
         self._texts_with: Counter[str] = Counter()
         for index, text in enumerate(texts):
@@ -225,13 +218,11 @@ class NearTexts:
 
     def pairs(self, texts: Sequence[str]) -> Pairs:
         """All pairs of a text and a reference text that are nearly the same."""
-        rule = self._rule
         found = self._index.pairs(texts)
         sizes = np.array([len(words(text)) for text in texts], dtype=np.int64)
         longer = np.maximum(sizes[found.query], self._sizes[found.row])
-        is_long = longer >= rule.least_words
-        needed = np.where(is_long, rule.overlap, rule.short_overlap)
-        is_near = (found.value >= needed) & (longer >= rule.least_short_words)
+        needed = np.where(longer >= _LONG_WORDS, self._overlap, _SHORT_OVERLAP)
+        is_near = (found.value >= needed) & (longer >= _SHORT_WORDS)
         for place in np.flatnonzero(is_near):
             is_near[place] = self._is_specific(
                 texts[found.query[place]], self._texts[found.row[place]]
@@ -244,4 +235,4 @@ class NearTexts:
         chance = sum(
             times * log(self._texts_with[word] / n_texts) for word, times in shared.items()
         )
-        return log(n_texts) + chance < log(self._rule.chance_rows)
+        return log(n_texts) + chance < log(self._chance_rows)

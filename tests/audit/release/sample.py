@@ -13,7 +13,7 @@ import pandas as pd
 
 from take.audit.balance.measure import measure_balance
 from take.audit.balance.terms import BalanceSettings
-from take.audit.intervals import Estimate, auc_interval, tpr_at_fpr
+from take.audit.intervals import auc_interval, tpr_at_fpr
 from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
 from take.audit.privacy.pii import PiiSettings
@@ -201,8 +201,8 @@ def remembered(random: np.random.Generator) -> tuple[MembershipReport, pd.DataFr
     attack = Attack(
         members=40,
         others=40,
-        auc=Estimate.of(auc_interval(inside, outside)),
-        tpr=Estimate.of(tpr_at_fpr(inside, outside)),
+        auc=auc_interval(inside, outside),
+        tpr=tpr_at_fpr(inside, outside),
         mean_difference=0.5,
     )
     scores = [

@@ -15,23 +15,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from take.audit.intervals import proportion_interval
+from take.audit.intervals import Estimate, proportion_interval
 from take.audit.privacy.report import CopySummary
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Int64
 from take.rows.pairs import Matches, Pairs
 from take.text.normalise import TextRow, joined, n_words, row_key, text_key, words
-from take.text.overlap import NearRule, NearTexts
+from take.text.overlap import NearTexts
 from take.text.spans import SpanIndex, longest_shared_run, span_text
 
 CopyKind = Literal["verbatim", "near_copy", "shared_span"]
 
 
-_NEAR_COPY_WORDS, _SHORT_COPY_OVERLAP = 5, 0.75
-"""Where the longer of two rows has fewer words, this Jaccard index counts: one more word in 3."""
-_SHORT_COPY_WORDS = 3
-"""Shorter rows are copies only if they are equal."""
 _COVERED_SHARE = 0.75
 """Share of a row's words in runs of one reference row that makes it a near copy."""
 _LONG_TEXT_WORDS = 8
@@ -109,7 +105,7 @@ def copy_summary(found: CopyFindings) -> CopySummary:
     (1, 0.5, 0.013)
     """
     kinds = Counter(finding.kind for finding in found.findings)
-    share = (0.0, 0.0, 1.0)
+    share = Estimate(value=0.0, low=0.0, high=1.0)
     if found.n_queries:
         share = proportion_interval(len(found.findings), found.n_queries)
     spans = (finding.span_words for finding in found.findings)
@@ -119,9 +115,9 @@ def copy_summary(found: CopyFindings) -> CopySummary:
         near_copies=kinds["near_copy"],
         shared_spans=kinds["shared_span"],
         longest_span=max(int(found.longest_spans.max(initial=0)), max(spans, default=0)),
-        copied=share[0],
-        copied_low=share[1],
-        copied_high=share[2],
+        copied=share.value,
+        copied_low=share.low,
+        copied_high=share.high,
     )
 
 
@@ -156,16 +152,10 @@ span='A dull film about')
         self._by_long_text: dict[str, int] = {}
         for text, index in long_texts.items():
             self._by_long_text.setdefault(text_key(text), index)
-        rule = NearRule(
-            overlap=settings.near_copy_overlap,
-            least_words=_NEAR_COPY_WORDS,
-            short_overlap=_SHORT_COPY_OVERLAP,
-            least_short_words=_SHORT_COPY_WORDS,
-            chance_rows=settings.chance_rows,
-        )
-        self._whole = NearTexts([joined(row) for row in self._rows], rule)
+        rule = settings.near_copy_overlap, settings.chance_rows
+        self._whole = NearTexts([joined(row) for row in self._rows], *rule)
         self._long_text_rows = np.array(list(long_texts.values()), dtype=np.int64)
-        self._single = NearTexts(list(long_texts), rule)
+        self._single = NearTexts(list(long_texts), *rule)
         self._spans = SpanIndex(self._rows, _SEED_WORDS, _COMMON_ROWS, settings.span_words)
 
     def find(self, queries: Sequence[TextRow]) -> CopyFindings:

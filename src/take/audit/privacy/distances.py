@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from take.audit.intervals import Estimate, Interval, effective_share_interval
+from take.audit.intervals import Estimate, effective_share_interval
 from take.audit.privacy.report import Distances, DistancesReport, Histogram, Quantiles, Table
 from take.encoder.embeddings import Embeddings
 from take.errors import InputError
@@ -149,7 +149,7 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
         ratio=_quantiles(to_members.ratio),
         unseen_ratio=_quantiles(unseen_to_members.ratio),
         unusually_close=float((distance < np.quantile(unseen_distance, 0.01)).mean()),
-        closer_to_members=Estimate.of(comparison.share),
+        closer_to_members=comparison.share,
         independent_comparisons=comparison.independent,
         histogram=_histogram(settings.bins, to_members, to_others, unseen_distance),
     )
@@ -189,7 +189,7 @@ def matched_draws(
 
 
 class _Comparison(NamedTuple):
-    share: Interval
+    share: Estimate
     independent: float
     draws: int
 

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from take.audit.intervals import Estimate, auc_interval, tpr_at_fpr
+from take.audit.intervals import auc_interval, tpr_at_fpr
 from take.audit.privacy.report import Attack, MembershipReport
 from take.frozen import Frozen
 from take.generation.finetuning.canaries import (
@@ -153,8 +153,8 @@ def _attack(members: Float64, others: Float64) -> Attack | None:
     return Attack(
         members=len(members),
         others=len(others),
-        auc=Estimate.of(auc_interval(members, others)),
-        tpr=Estimate.of(tpr_at_fpr(members, others, _FPR)),
+        auc=auc_interval(members, others),
+        tpr=tpr_at_fpr(members, others, _FPR),
         mean_difference=float(members.mean() - others.mean()),
     )
 

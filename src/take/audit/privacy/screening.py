@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
-from take.audit.privacy.pii import ALL_KINDS, PiiFinding, PiiSettings, find_pii, masked
+from take.audit.privacy.pii import ALL_KINDS, PiiSettings, find_pii, masked
 from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import fold_to_ascii, text_rows
@@ -51,35 +52,41 @@ def screened(
         index = CopyIndex(text_rows(reference, columns), copies)
         for name, table in tables.items():
             found = index.find(texts[name])
-            rows += _copied(found, name, split, table, reference)
+            rows += _copies(found, name, split, table, reference)
             counts[name][split] = copy_summary(found)
         if split == "train":
             real_rows = copy_summary(index.find(text_rows(evaluation_split, columns)))
-    personal = _Personal(corpus, columns, pii)
-    found_pii = {name: personal.find(table) for name, table in tables.items()}
+
+    @cache  # searched only once something was found: mostly nothing is
+    def in_corpus() -> frozenset[str]:
+        return frozenset(found.value for found in _personal_data(corpus, columns, pii))
+
+    personal_data: dict[Table, PiiCounts] = {}
     for name, table in tables.items():
-        rows += personal.rows(found_pii[name], name, table)
+        in_table = list(_personal_data(table, columns, pii))
+        personal_data[name] = _pii_counts(in_table, in_corpus)
+        rows += _pii_rows(in_table, name, table, in_corpus)
     return Screened(
         pd.DataFrame(rows, columns=list(FINDING_COLUMNS)).astype(FINDING_COLUMNS),
         ScreeningCounts(
             copies={name: Copies(**found) for name, found in counts.items()},
             real_rows=real_rows,
-            pii={name: personal.counts(found) for name, found in found_pii.items()},
+            pii=personal_data,
         ),
     )
 
 
-def _copied(
+def _copies(
     found: CopyFindings, name: str, split: str, table: pd.DataFrame, reference: pd.DataFrame
 ) -> Iterator[dict[str, Any]]:
-    ids, known = table["id"].tolist(), reference["id"].tolist()
+    ids, reference_ids = table["id"].tolist(), reference["id"].tolist()
     for finding in found.findings:
         yield {
             "where": name,
             "row": ids[finding.query],
             "kind": finding.kind,
             "reference": split,
-            "reference_row": known[finding.reference],
+            "reference_row": reference_ids[finding.reference],
             "value": finding.overlap,
             "span": finding.span,
         }
@@ -89,64 +96,40 @@ class _Found(NamedTuple):
     row: int
     kind: str
     shown: str
-    in_corpus: bool
-
-
-class _Personal:
-    """Personal data in rows, and whether the corpus holds the same."""
-
-    def __init__(self, corpus: pd.DataFrame, columns: Sequence[str], settings: PiiSettings) -> None:
-        self._columns, self._settings = columns, settings
-        self._corpus = corpus
-        self._known: frozenset[str] | None = None
-
-    def find(self, table: pd.DataFrame) -> list[_Found]:
-        found = []
-        for text, finding in self._findings(table):
-            value = _value(text, finding)
-            shown = masked(text, finding.start, finding.end)
-            found.append(_Found(finding.row, finding.kind, shown, value in self._in_corpus()))
-        return found
-
-    def rows(
-        self, found: Sequence[_Found], name: str, table: pd.DataFrame
-    ) -> Iterator[dict[str, Any]]:
-        ids = table["id"].tolist()
-        for finding in found:
-            yield {
-                "where": name,
-                "row": ids[finding.row],
-                "kind": finding.kind,
-                "reference": "corpus" if finding.in_corpus else "",
-                "reference_row": "",
-                "value": float("nan"),
-                "span": finding.shown,
-            }
-
-    def counts(self, found: Sequence[_Found]) -> PiiCounts:
-        kinds = Counter(finding.kind for finding in found)
-        return PiiCounts(
-            rows=len({finding.row for finding in found}),
-            in_corpus=len({finding.row for finding in found if finding.in_corpus}),
-            kinds=dict(sorted(kinds.items())),
-        )
-
-    def _findings(self, table: pd.DataFrame) -> Iterator[tuple[str, PiiFinding]]:
-        kinds = self._settings.kinds or ALL_KINDS
-        for column in self._columns:
-            texts = table[column].tolist()
-            for finding in find_pii(texts, kinds, self._settings.engine):
-                yield texts[finding.row], finding
-
-    def _in_corpus(self) -> frozenset[str]:
-        """Searched only once something was found: mostly nothing is."""
-        if self._known is None:
-            self._known = frozenset(_value(*found) for found in self._findings(self._corpus))
-        return self._known
-
-
-def _value(text: str, finding: PiiFinding) -> str:
+    value: str
     """The same for one number however it is written."""
-    return "".join(
-        filter(str.isalnum, fold_to_ascii(text[finding.start : finding.end]).text)
-    ).casefold()
+
+
+def _personal_data(
+    table: pd.DataFrame, columns: Sequence[str], settings: PiiSettings
+) -> Iterator[_Found]:
+    for column in columns:
+        texts = table[column].tolist()
+        for found in find_pii(texts, settings.kinds or ALL_KINDS, settings.engine):
+            text, span = texts[found.row], slice(found.start, found.end)
+            value = "".join(filter(str.isalnum, fold_to_ascii(text[span]).text)).casefold()
+            yield _Found(found.row, found.kind, masked(text, found.start, found.end), value)
+
+
+def _pii_rows(
+    found: Sequence[_Found], name: str, table: pd.DataFrame, in_corpus: Callable[[], frozenset[str]]
+) -> Iterator[dict[str, Any]]:
+    ids = table["id"].tolist()
+    for one in found:
+        yield {
+            "where": name,
+            "row": ids[one.row],
+            "kind": one.kind,
+            "reference": "corpus" if one.value in in_corpus() else "",
+            "reference_row": "",
+            "value": float("nan"),
+            "span": one.shown,
+        }
+
+
+def _pii_counts(found: Sequence[_Found], in_corpus: Callable[[], frozenset[str]]) -> PiiCounts:
+    return PiiCounts(
+        rows=len({one.row for one in found}),
+        in_corpus=len({one.row for one in found if one.value in in_corpus()}),
+        kinds=dict(sorted(Counter(one.kind for one in found).items())),
+    )
