@@ -129,6 +129,7 @@ WITH_TEXTS_OR_IDS = (
     *("canaries", "audit.privacy_findings", "audit.balance_terms"),
     *("audit_page", "audit.release_page", "dataset_card", "release"),
     *("lineage", "lineage_totals", "distillation.assignments", "least_covered"),
+    "map_coordinates",
 )
 
 
