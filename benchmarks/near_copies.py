@@ -21,8 +21,8 @@ import pandas as pd
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
+from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
-from take.generation.screening.settings import ScreeningSettings
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import words
 

@@ -21,8 +21,7 @@ import numpy as np
 
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling.decoders import Decoder, load_decoder
-from take.generation.sampling.rows import LengthBounds, write_rows
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
 
 

@@ -23,8 +23,7 @@ from take.encoder.models import EncoderSettings
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling.decoders import load_decoder
-from take.generation.sampling.rows import LengthBounds, corpus_lengths, write_rows
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
 from take.generation.template import Template
 from take.reuse.tensors import map_tensors
 from take.rows.blocks import block_bounds

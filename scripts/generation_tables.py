@@ -35,11 +35,11 @@ def main() -> None:
 
 
 def _cost(tuning: Reports, sampling: Reports) -> None:
-    head = ["corpus", "fine-tuned on", "tokens/s", "minutes", "held-out loss", "generated"]
+    head = ["corpus", "fine-tuned on", "tokens/s", "minutes", "validation loss", "generated"]
     head += ["tokens each", "tokens/s", "minutes"]
     rows = []
     for corpus, tuned in tuning.items():
-        sampled, losses = sampling[corpus], tuned["held_out_loss"]
+        sampled, losses = sampling[corpus], tuned["validation_loss"]
         fall = (
             f"{losses[0]['loss']:.2f} → {min(p['loss'] for p in losses[1:]):.2f}"
             if losses

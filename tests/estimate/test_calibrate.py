@@ -14,18 +14,18 @@ from take.estimate.calibrate import LanguageModelCalibration, measure_encoder
 from take.estimate.counts import RunSettings, Strings
 from take.estimate.generation import plan_generation, rows_on_disk
 from take.estimate.measure import Given, calibrated
-from take.generation.finetuning.batches import plan_updates
 from take.generation.finetuning.canaries import plant
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune, training_key
+from take.generation.finetuning.updates import plan_updates
 from take.generation.language_models import LanguageModel
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import SamplingSettings
 from take.generation.sampling.store import RowStore
 from take.reuse.records import write_record
 from tests.generation import tiny
 
 TUNING = FineTuningSettings(
-    method="full", token_budget=2000, max_epochs=2, held_out_rows=16, evaluations=2
+    method="full", token_budget=2000, max_epochs=2, validation_rows=16, evaluations=2
 )
 SAMPLING = SamplingSettings(rows=40, batch_rows=32, decoder="torch")
 
@@ -52,7 +52,7 @@ def test_a_plan_is_that_of_the_run(corpus: pd.DataFrame, language_model: Languag
     planned = plan_updates(rows.train.lengths, TUNING)
     expected = [sum(int(rows.train.lengths[b].sum()) for b in update) for update in planned]
     assert tokens.tolist() == expected
-    assert plan.counts.held_out_tokens == int(rows.held_out.lengths.sum())
+    assert plan.counts.held_out_tokens == int(rows.validation.lengths.sum())
     assert min(rates.update_seconds.seconds) > 0
     assert rates.evaluation_seconds_per_token > 0
     assert set(rates.update_seconds.sizes) <= set(expected)

@@ -29,10 +29,9 @@ from take.estimate.rates import (
 from take.estimate.report import Estimate
 from take.estimate.stages import STAGE_OF_NODE, PlannedNode, estimate
 from take.estimate.work import encoding_seconds, node_seconds
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.pool import fill_pool
-from take.generation.sampling.rows import LengthBounds, write_rows
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
 from tests.generation import tiny
 

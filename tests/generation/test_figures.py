@@ -3,8 +3,12 @@ from __future__ import annotations
 import pandas as pd
 
 from take.generation.figures import generation_figure
-from take.generation.finetuning.report import FineTuningReport, HeldOutLoss, RowCounts
-from take.generation.screening.ledger import LedgerReport
+from take.generation.finetuning.fine_tuning_report import (
+    FineTuningReport,
+    RowCounts,
+    ValidationLoss,
+)
+from take.generation.pool import LedgerReport
 from take.generation.screening.reasons import Reason
 
 
@@ -20,7 +24,7 @@ def test_every_row_of_the_ledger_is_drawn_once() -> None:
         rows=RowCounts(
             corpus_rows=9,
             train_rows=8,
-            held_out_rows=1,
+            validation_rows=1,
             train_tokens=80,
             train_rows_by_class=[4, 4],
             short_classes=[],
@@ -37,13 +41,13 @@ def test_every_row_of_the_ledger_is_drawn_once() -> None:
         seconds=1,
         resumed=0,
         train_loss=[3.0, 2.0],
-        held_out_loss=[HeldOutLoss(update=0, loss=3.1), HeldOutLoss(update=4, loss=2.1)],
+        validation_loss=[ValidationLoss(update=0, loss=3.1), ValidationLoss(update=4, loss=2.1)],
         kept_update=4,
     )
     figure = generation_figure(LedgerReport.of(judged, ["bad", "good"]), report)
     bars = [trace for trace in figure.data if trace.type == "bar"]
     assert sum(sum(bar.x) for bar in bars) == len(judged)
     assert len({bar.marker.color for bar in bars}) == len(bars) == len(Reason) + 1
-    (train, held_out) = (trace for trace in figure.data if trace.type == "scatter")
+    (train, validation) = (trace for trace in figure.data if trace.type == "scatter")
     assert list(train.x) == [2, 4]
-    assert list(held_out.y) == [3.1, 2.1]
+    assert list(validation.y) == [3.1, 2.1]

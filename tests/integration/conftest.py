@@ -19,7 +19,7 @@ GENERATION = {
         "learning_rate": 0.01,
         "token_budget": 20_000,
         "max_epochs": 10,
-        "held_out_rows": 16,
+        "validation_rows": 16,
         "checkpoint_seconds": 0.2,
     },
     "sampling": {"rows": 24, "tries": 20.0, "batch_rows": 32, "temperature": 0.7},
@@ -113,7 +113,7 @@ def distilled_once(
 ) -> Project:
     """One `kedro run --pipeline=distill` for all tests that only look at what it made."""
     project = new_project(tmp_path_factory.mktemp("distilled"), fresh_mlflow_db)
-    set_up_films(project, tiny_language_model, noisy_csv(300), held_out_rows=60)
+    set_up_films(project, tiny_language_model, noisy_csv(300), validation_rows=60)
     project.kedro("run", "--pipeline=distill", "--params=corpus=films")
     return project
 

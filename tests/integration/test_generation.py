@@ -90,7 +90,7 @@ def test_every_generated_row_is_in_the_pool_or_in_the_ledger(films: Project) -> 
         metrics = dict(database.execute("select key, max(value) from metrics group by key"))
     assert metrics["ledger_report.totals.generated"] == len(samples)
     assert metrics["pool_quality.rows"] == len(pool)
-    assert metrics["fine_tuning_report.held_out_loss.loss"] > 0
+    assert metrics["fine_tuning_report.validation_loss.loss"] > 0
     assert "0 problems" in films.kedro("verify")
     stored = [films.path / "mlflow.db", *(films.path / "mlartifacts").rglob("*.*")]
     for text in pool["text"]:
@@ -176,7 +176,7 @@ def test_the_embedded_model_generates(films: Project) -> None:
     """The real SmolLM2: package → conversion → LoRA → OpenVINO int8 → pool."""
     (films.path / "conf/local/globals.yml").unlink()
     generation = {
-        "fine_tuning": {"token_budget": 3000, "held_out_rows": 8, "evaluations": 1},
+        "fine_tuning": {"token_budget": 3000, "validation_rows": 8, "evaluations": 1},
         "sampling": {"rows": 8, "tries": 20.0, "batch_rows": 16},
         "screening": GENERATION["screening"],
         "quality": {"perplexity_rows": 4},
@@ -187,7 +187,7 @@ def test_the_embedded_model_generates(films: Project) -> None:
     assert (adapter / "adapter_model.safetensors").is_file()
     assert str(films.path) not in (adapter / "adapter_config.json").read_text()
     report = json.loads(films.newest("fine_tuning_report.json").read_text())
-    before, after = (point["loss"] for point in report["held_out_loss"])
+    before, after = (point["loss"] for point in report["validation_loss"])
     assert after < before / 2
     pool = pd.read_parquet(films.newest("pool.parquet"))
     assert len(pool) == 8

@@ -97,7 +97,7 @@ def make(n_rows: int = 600) -> Made:
         pd.DataFrame(
             {
                 "id": corpus["id"],
-                "role": ["trained" if i < 200 else "held_out" for i in range(n_rows)],
+                "role": ["trained" if i < 200 else "validation" for i in range(n_rows)],
             }
         ),
     )

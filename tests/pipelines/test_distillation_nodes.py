@@ -80,7 +80,7 @@ def test_a_budget_beyond_the_pool_names_the_class(made: Made, tmp_path: Path) ->
 def test_exam_rows_have_no_text_the_generator_was_trained_on_or_stopped_by(made: Made) -> None:
     corpus = made.corpus.copy()
     corpus.loc[1, "text"] = corpus["text"][0]  # one text under two ids
-    used = pd.DataFrame({"id": corpus["id"][[0, 2]], "role": ["trained", "held_out"]})
+    used = pd.DataFrame({"id": corpus["id"][[0, 2]], "role": ["trained", "validation"]})
     some = unseen_rows(corpus, used, wanted=10)
     assert {0, 1, 2}.isdisjoint(some)
     assert len(some) == len(corpus) - 3

@@ -17,11 +17,11 @@ from take.encoder.backends import Batch
 from take.encoder.encode import Encoder
 from take.estimate.rates import Curve, EncoderRates, Pace, TuningRates, WritingRates
 from take.generation.finetuning.examples import Rows, TrainingRows
-from take.generation.finetuning.settings import FineTuningSettings
-from take.generation.finetuning.steps import Stepper
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.updates import Stepper
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.decoders import Decoder
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import SamplingSettings
 from take.generation.template import Template
 from take.rows.arrays import Int64
 
@@ -95,8 +95,10 @@ class LanguageModelCalibration:
             trained = [p for p in model.parameters() if p.requires_grad]
             trained_bytes = sum(p.numel() * p.element_size() for p in trained)
             per_token = 0.0
-            if rows.held_out:
-                per_token = _evaluation_rate(model, rows.held_out, settings, self._template.end_id)
+            if rows.validation:
+                per_token = _evaluation_rate(
+                    model, rows.validation, settings, self._template.end_id
+                )
         if settings.method == "lora":
             self._model = tuned.merge_and_unload()
         rates = TuningRates(
@@ -129,7 +131,7 @@ class LanguageModelCalibration:
 
 
 def _stepper(model: Any, rows: Rows, settings: FineTuningSettings, pad_id: int) -> Stepper:
-    from take.generation.finetuning.steps import PlainStepper
+    from take.generation.finetuning.updates import PlainStepper
 
     if settings.privacy is None:
         return PlainStepper(model, rows, settings, pad_id)
@@ -140,7 +142,7 @@ def _stepper(model: Any, rows: Rows, settings: FineTuningSettings, pad_id: int) 
 
 def _update_tokens(rows: Rows, settings: FineTuningSettings, stepper: Stepper) -> Int64:
     """Tokens of each update; under privacy an update draws its rows anew, so only the mean."""
-    from take.generation.finetuning.batches import plan_updates
+    from take.generation.finetuning.updates import plan_updates
 
     if settings.privacy is not None:
         return np.full(stepper.updates, max(1, stepper.tokens // stepper.updates), dtype=np.int64)
@@ -168,8 +170,8 @@ def _update_curve(stepper: Stepper, sizes: Int64) -> Curve:
 
 
 def _evaluation_rate(model: Any, rows: Rows, settings: FineTuningSettings, pad_id: int) -> float:
-    """Seconds per token of held-out loss, on a few of the batches it is measured in."""
-    from take.generation.finetuning.losses import mean_loss
+    """Seconds per token of validation loss, on a few of the batches it is measured in."""
+    from take.generation.finetuning.updates import mean_loss
 
     order = np.argsort(rows.lengths, kind="stable")
     n_batches = max(1, len(order) // settings.batch_rows)
@@ -191,7 +193,7 @@ def _step_curve(
     decoder: Decoder, template: Template, settings: SamplingSettings, written: int
 ) -> Curve:
     """Seconds of one token on each row, by how many rows are still being written."""
-    from take.generation.sampling.tokens import choose_tokens
+    from take.generation.sampling.rows import choose_tokens
 
     prompt = template.prompt(0)
     logits = decoder.begin([*prompt, *([prompt[-1]] * written)])
@@ -215,14 +217,14 @@ def _step_curve(
 
 def _loss_rate(model: Any, tokenizer: Any, length: int) -> float:
     """Seconds per token of a text's likelihood."""
-    from take.generation.likelihood import mean_losses
+    from take.generation.finetuning.updates import text_losses
 
     text = tokenizer.decode(tokenizer("it is what it is and so on " * length)["input_ids"][:length])
     texts = [text] * 8
     tokens = 8 * (1 + len(tokenizer(text, add_special_tokens=False)["input_ids"]))
-    mean_losses(model, tokenizer, texts[:1])
+    text_losses(model, tokenizer, texts[:1])
     begun = time.perf_counter()
-    mean_losses(model, tokenizer, texts)
+    text_losses(model, tokenizer, texts)
     return (time.perf_counter() - begun) / tokens
 
 

@@ -17,9 +17,9 @@ from take.estimate.counts import RunSettings
 from take.estimate.measure import Given, calibrated
 from take.estimate.report import Estimate
 from take.estimate.stages import PlannedNode, estimate, stage_of
-from take.generation.finetuning.settings import FineTuningSettings
-from take.generation.quality.settings import QualitySettings
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.quality.evidence import QualitySettings
+from take.generation.sampling.rows import SamplingSettings
 from take.reuse.digests import plain
 from take.reuse.hooks import check_request
 from take.reuse.runner import reason_to_run

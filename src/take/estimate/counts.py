@@ -14,9 +14,9 @@ from take.encoder.cache import string_keys
 from take.encoder.embeddings import unique_strings
 from take.encoder.encode import Encoder
 from take.estimate.rates import KEEP_RATE
-from take.generation.finetuning.settings import FineTuningSettings
-from take.generation.quality.settings import QualitySettings
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.quality.evidence import QualitySettings
+from take.generation.sampling.rows import SamplingSettings
 from take.rows.arrays import Int64
 from take.rows.labelled import class_sizes, text_columns
 from take.scoring.scoring_settings import ScoringSettings

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from take.estimate.counts import GenerationCounts
 from take.generation.finetuning.canaries import plant
 from take.generation.finetuning.examples import TrainingRows
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import training_key
 from take.generation.language_models import LanguageModel
-from take.generation.sampling.rows import LengthBounds, corpus_lengths
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths
 from take.generation.sampling.writer import row_key
 from take.generation.template import Template
 from take.reuse.records import record_path
@@ -86,7 +85,7 @@ def plan_generation(
         on_disk = tuple(rows_on_disk(folder, label) for label in range(n_classes))
     counts = GenerationCounts(
         trained_rows=planted.corpus_rows,
-        held_out_tokens=int(planted.rows.held_out.lengths.sum()),
+        held_out_tokens=int(planted.rows.validation.lengths.sum()),
         row_lengths=np.array(lengths, dtype=np.int64),
         longest=bounds.longest,
         rows_on_disk=on_disk,

@@ -1,4 +1,7 @@
-"""The pool: rows generated and screened, round by round, until each class has its share."""
+"""The pool and its ledger: rows are generated and screened until each class has its share.
+
+Every generated row is either in the pool or, with the reason why it was dropped, in the ledger.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, NonNegativeInt, model_validator
 
+from take.frozen import Frozen
+from take.generation.screening.reasons import KEPT, Reason
 from take.rows.labelled import content_id
 
 _logger = logging.getLogger(__name__)
 
-_HOPE = 1.05
-"""Factor on what the rate so far calls for: one more round costs more than a few rows."""
+_MARGIN = 1.05
+"""Factor on the rows that the rate so far calls for: another round costs more than a few rows."""
 
 
 def fill_pool(
@@ -24,18 +30,18 @@ def fill_pool(
     label_names: Sequence[str],
     tries: float,
 ) -> pd.DataFrame:
-    """Every row generated, with its verdict, until each class has its share or gives up.
+    """All generated rows with their verdicts.
 
-    A round asks each class for what it lacks, by the rate at which it was kept so far. A class
-    gives up after `tries` × its share rows. Rounds depend on verdicts alone, so the same rows
-    give the same pool, however they are batched.
+    Each round generates what a class lacks, by the rate at which its rows were kept so far. A class
+    stops when it has its share, or after `tries` × its share rows. Rounds depend on verdicts alone,
+    so the same rows give the same pool, however they are batched.
     """
     rounds: list[pd.DataFrame] = []
     made, kept = np.zeros(len(shares), dtype=int), np.zeros(len(shares), dtype=int)
     limits = [math.ceil(tries * share) for share in shares]
     while True:
         wanted = [
-            min(_rows_to_ask(share, kept[c], made[c]), limits[c] - made[c])
+            min(_rows_needed(share, kept[c], made[c]), limits[c] - made[c])
             for c, share in enumerate(shares)
         ]
         if not any(wanted):
@@ -52,8 +58,8 @@ def fill_pool(
     for c, share in enumerate(shares):
         if kept[c] < share:
             _logger.warning(
-                "Class '%s' has %s of the %s rows wanted after %s tries; going on with those. "
-                "More: raise generation.sampling.tries, or see the ledger for what was dropped.",
+                "Class '%s' has %s of the %s rows wanted after %s tries; the run continues. "
+                "Fix: raise generation.sampling.tries, or see the ledger for what was dropped.",
                 label_names[c],
                 f"{kept[c]:,}",
                 f"{share:,}",
@@ -62,23 +68,23 @@ def fill_pool(
     return pd.concat(rounds, ignore_index=True)
 
 
-def _rows_to_ask(share: int, kept: int, made: int) -> int:
-    """Rows that would fill a share at the rate so far; all of it when nothing is known.
+def _rows_needed(share: int, kept: int, made: int) -> int:
+    """Rows that would fill a share at the rate so far; the whole share in the first round.
 
-    >>> _rows_to_ask(100, 0, 0), _rows_to_ask(100, 80, 100), _rows_to_ask(100, 100, 130)
+    >>> _rows_needed(100, 0, 0), _rows_needed(100, 80, 100), _rows_needed(100, 100, 130)
     (100, 27, 0)
     """
     lacking = share - kept
     if lacking <= 0 or not made:
         return max(lacking, 0)
     rate = max(kept, 1) / made
-    return math.ceil(lacking / rate * _HOPE)
+    return math.ceil(lacking / rate * _MARGIN)
 
 
 def pool_rows(
     judged: pd.DataFrame, label_names: Sequence[str], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """The kept rows, class by class: id, texts, label, label_name, and what the probe thinks."""
+    """The kept rows, class by class: id, texts, label, label_name, the probe's prediction."""
     kept = judged[judged["reason"] == ""].sort_values(["label", "index"], ignore_index=True)
     names = [label_names[label] for label in kept["label"]]
     texts = {column: kept[column].tolist() for column in columns}
@@ -89,7 +95,90 @@ def pool_rows(
 
 
 def ledger_rows(judged: pd.DataFrame, label_names: Sequence[str]) -> pd.DataFrame:
-    """The dropped rows: label, label_name, index, reason, detail, and what was written."""
+    """The dropped rows: label, label_name, index, reason, detail, the generated text."""
     dropped = judged[judged["reason"] != ""].sort_values(["label", "index"], ignore_index=True)
     dropped.insert(1, "label_name", [label_names[label] for label in dropped["label"]])
     return dropped
+
+
+class Account(Frozen):
+    """Rows generated, kept, and dropped by reason.
+
+    >>> Account(generated=3, kept=1, dropped={"duplicate": 1})
+    Traceback (most recent call last):
+    pydantic_core._pydantic_core.ValidationError: 1 validation error for Account
+      Value error, 3 rows were generated but 1 kept + 1 dropped = 2 ...
+    """
+
+    generated: NonNegativeInt
+    kept: NonNegativeInt
+    dropped: dict[Reason, NonNegativeInt] = Field(description="by reason, in the checks' order")
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Account:
+        n_dropped = sum(self.dropped.values())
+        if self.generated != self.kept + n_dropped:
+            raise ValueError(
+                f"{self.generated} rows were generated but {self.kept} kept + {n_dropped} dropped "
+                f"= {self.kept + n_dropped}"
+            )
+        return self
+
+    @classmethod
+    def of(cls, reasons: pd.Series) -> Account:
+        """The account of rows with these reasons; reasons that did not occur have 0."""
+        counts = {str(reason): int(n) for reason, n in reasons.value_counts().items()}
+        return cls(
+            # Not the sum of the counts: a row whose reason is missing must not go unnoticed.
+            generated=len(reasons),
+            kept=counts.pop(KEPT, 0),
+            dropped={Reason(name): 0 for name in Reason}
+            | {Reason(r): n for r, n in counts.items()},
+        )
+
+
+class LedgerReport(Frozen):
+    """How many rows of each class were kept, and dropped for which reason. Holds no text.
+
+    >>> judged = pd.DataFrame({"label": [0, 0, 1], "reason": ["", "empty", "surplus"]})
+    >>> report = LedgerReport.of(judged, ["bad", "good"])
+    >>> report.classes["bad"].kept, report.totals.dropped[Reason.SURPLUS]
+    (1, 1)
+    """
+
+    classes: dict[str, Account]
+    totals: Account
+
+    @model_validator(mode="after")
+    def _classes_add_up(self) -> LedgerReport:
+        accounts = self.classes.values()
+        sums = {
+            "generated": sum(account.generated for account in accounts),
+            "kept": sum(account.kept for account in accounts),
+            **{reason.value: sum(a.dropped.get(reason, 0) for a in accounts) for reason in Reason},
+        }
+        stated = {
+            "generated": self.totals.generated,
+            "kept": self.totals.kept,
+            **{reason.value: self.totals.dropped.get(reason, 0) for reason in Reason},
+        }
+        wrong = [
+            f"{name} {stated[name]} ≠ {sums[name]}" for name in sums if stated[name] != sums[name]
+        ]
+        if wrong:
+            raise ValueError(f"the classes do not add up to the totals: {', '.join(wrong)}")
+        return self
+
+    @classmethod
+    def of(cls, judged: pd.DataFrame, label_names: Sequence[str]) -> LedgerReport:
+        """The report on judged rows, which have at least a label and a reason ("" if kept)."""
+        strange = set(judged["label"]) - set(range(len(label_names)))
+        if strange:
+            raise ValueError(f"labels {sorted(strange)} are not among 0 … {len(label_names) - 1}")
+        return cls(
+            classes={
+                name: Account.of(judged.loc[judged["label"] == label, "reason"])
+                for label, name in enumerate(label_names)
+            },
+            totals=Account.of(judged["reason"]),
+        )

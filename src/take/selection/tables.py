@@ -19,7 +19,7 @@ def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int)
     Nor those by which its training was ended, unless fewer than wanted would be left.
     """
     keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
-    for roles in (("trained", "held_out"), ("trained",)):
+    for roles in (("trained", "validation"), ("trained",)):
         used = generator_rows.loc[generator_rows["role"].isin(roles), "id"]
         seen = keys[corpus["id"].isin(set(used))]
         unseen = np.flatnonzero(~keys.isin(set(seen)))

@@ -12,9 +12,9 @@ import pytest
 from take.audit.privacy.membership import Losses, MembershipSettings, attack, drawn_rows, extracted
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.canaries import plant, read_canaries, rows_by_role
-from take.generation.finetuning.losses import row_losses
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import row_losses
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.template import Template
 from tests.generation import tiny
@@ -48,7 +48,7 @@ def attacked(
     language_model: LanguageModel, folder: Path, **settings: Any
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     rows = corpus(400)
-    usual = {"method": "full", "max_text_tokens": 64, "held_out_rows": 80, "evaluations": 1}
+    usual = {"method": "full", "max_text_tokens": 64, "validation_rows": 80, "evaluations": 1}
     chosen = FineTuningSettings(**{**usual, **settings})
     template = Template(language_model.load_tokenizer(), ["bad", "good"], "single", 64)
     planting = plant(rows, template, chosen)
@@ -106,7 +106,7 @@ def test_a_model_that_read_each_row_once_is_not(
 def test_both_sides_have_as_many_rows_of_each_class(language_model: LanguageModel) -> None:
     rows = corpus(60)
     template = Template(language_model.load_tokenizer(), ["bad", "good"], "single", 64)
-    role = ["trained"] * 40 + ["held_out"] * 6 + ["unread"] * 14
+    role = ["trained"] * 40 + ["validation"] * 6 + ["unread"] * 14
     used = pd.DataFrame({"id": rows["id"], "role": role, "read": [1] * 40 + [0] * 20})
     members, others = drawn_rows(rows, used, template, MembershipSettings(rows=20))
     for side, allowed in ((members, range(40)), (others, range(40, 46))):
@@ -117,7 +117,7 @@ def test_both_sides_have_as_many_rows_of_each_class(language_model: LanguageMode
     late, _ = drawn_rows(rows, used, template, MembershipSettings(rows=20))
     assert sorted(late.positions) == [38, 39]
     # Trained on for their weights: others are no reference.
-    weighed = used.assign(role=used["role"].replace("unread", "passed_over"), read=1)
+    weighed = used.assign(role=used["role"].replace("unread", "excluded"), read=1)
     assert len(drawn_rows(rows, weighed, template, MembershipSettings(rows=20))[0]) == 0
 
 

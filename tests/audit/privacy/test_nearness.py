@@ -74,8 +74,8 @@ def test_where_everything_was_read_there_is_nothing_to_compare() -> None:
     assert near(0.0, trained=N).tables == {}
 
 
-def test_rows_passed_over_for_their_weights_are_no_reference() -> None:
-    assert near(0.0, rest="passed_over").tables == {}
+def test_rows_excluded_by_their_weights_are_no_reference() -> None:
+    assert near(0.0, rest="excluded").tables == {}
 
 
 def test_a_text_that_was_read_under_another_label_is_no_reference() -> None:

@@ -19,7 +19,7 @@ from take.audit.privacy.report import (
     ScreeningCounts,
 )
 from take.audit.privacy.verdict import Evidence, GateSettings, Limits, judge
-from take.generation.finetuning.report import PrivacyReport as SpentBudget
+from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 from tests.audit.release.released import filled
 
 CLEAN = {"verbatim": 0, "near_copies": 0, "shared_spans": 0}

@@ -21,9 +21,9 @@ from take.audit.privacy.report import Attack, MembershipReport
 from take.audit.privacy.screening import screened
 from take.audit.privacy.verdict import Evidence, Limits, judge
 from take.audit.release.evidence import ReportEvidence
-from take.generation.finetuning.report import FineTuningReport
+from take.generation.finetuning.fine_tuning_report import FineTuningReport
+from take.generation.pool import LedgerReport
 from take.generation.quality.report import PoolQuality
-from take.generation.screening.ledger import LedgerReport
 from take.rows.blocks import ArrayBlocks
 from take.scoring.report import ScoringReport
 from take.selection.describe.curve import CurveOptions, budget_curve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from take.audit.release.card import dataset_card
-from take.generation.finetuning.report import PrivacyReport as SpentBudget
+from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 from tests.audit.release.released import check, facts, filled, privacy, section
 
 

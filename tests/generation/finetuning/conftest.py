@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from take.generation.finetuning.examples import TrainingRows, choose_rows
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 from tests.generation import tiny

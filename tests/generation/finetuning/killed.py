@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.template import Template

@@ -17,9 +17,9 @@ from take.generation.finetuning.canaries import (
     rows_by_role,
     times_read,
 )
-from take.generation.finetuning.losses import mean_loss, row_losses
-from take.generation.finetuning.settings import CanarySettings
+from take.generation.finetuning.fine_tuning_settings import CanarySettings
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import mean_loss, row_losses
 from take.generation.template import Template
 from tests.generation.finetuning.conftest import films, private, quick
 
@@ -136,12 +136,10 @@ def test_row_losses_add_up_to_the_mean_loss(bench):
     assert mean_loss(model, rows, 5, made.template.end_id) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("sampling", "rest"), [("balanced", "unread"), ("knowledge", "passed_over")]
-)
+@pytest.mark.parametrize(("sampling", "rest"), [("balanced", "unread"), ("knowledge", "excluded")])
 def test_every_row_has_a_role_and_how_often_it_was_read(bench, tmp_path, sampling, rest):
     made, corpus = bench("llama"), named(300)
-    settings = quick(row_sampling=sampling, held_out_rows=20, canaries={"planted": 2})
+    settings = quick(row_sampling=sampling, validation_rows=20, canaries={"planted": 2})
     planting = plant(corpus, made.template, settings, np.ones(300))
     tuned = fine_tune(made.language_model, made.template, planting.rows, settings, tmp_path)
     whole = tuned.report.model_copy(update={"kept_update": tuned.report.updates})
@@ -149,7 +147,7 @@ def test_every_row_has_a_role_and_how_often_it_was_read(bench, tmp_path, samplin
     assert table["id"].tolist() == corpus["id"].astype(str).tolist()
     assert table["role"].value_counts().to_dict() == {
         "trained": planting.corpus_rows,
-        "held_out": 20,
+        "validation": 20,
         rest: 280 - planting.corpus_rows,
     }
     assert ((table["read"] > 0) == (table["role"] == "trained")).all()

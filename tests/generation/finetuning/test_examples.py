@@ -35,25 +35,25 @@ def test_rows_are_prompt_text_and_end_token(bench):
         assert ids[-1] == template.end_id
 
 
-def test_held_out_rows_are_never_trained_on_and_do_not_depend_on_the_sampling(bench):
+def test_validation_rows_are_never_trained_on_and_do_not_depend_on_the_sampling(bench):
     corpus, template = films(200), bench("qwen").template
-    plain = choose_rows(corpus, template, quick(held_out_rows=20))
+    plain = choose_rows(corpus, template, quick(validation_rows=20))
     weighted = choose_rows(
-        corpus, template, quick(held_out_rows=20, row_sampling="knowledge"), np.ones(200)
+        corpus, template, quick(validation_rows=20, row_sampling="knowledge"), np.ones(200)
     )
-    assert len(plain.held_out) == 20
-    assert labels_of(plain.held_out, corpus) == [10, 10]
-    assert not set(plain.held_out.positions) & set(plain.train.positions)
-    assert plain.held_out.positions.tolist() == weighted.held_out.positions.tolist()
+    assert len(plain.validation) == 20
+    assert labels_of(plain.validation, corpus) == [10, 10]
+    assert not set(plain.validation.positions) & set(plain.train.positions)
+    assert plain.validation.positions.tolist() == weighted.validation.positions.tolist()
 
 
 def test_a_small_corpus_holds_out_no_more_than_a_fifth_of_a_class(bench):
-    assert len(choose_rows(films(20), bench("qwen").template, quick()).held_out) == 4
+    assert len(choose_rows(films(20), bench("qwen").template, quick()).validation) == 4
 
 
-def test_without_evaluations_nothing_is_held_out(bench):
+def test_without_evaluations_there_are_no_validation_rows(bench):
     chosen = choose_rows(films(20), bench("qwen").template, quick(evaluations=0))
-    assert (len(chosen.held_out), len(chosen.train)) == (0, 20)
+    assert (len(chosen.validation), len(chosen.train)) == (0, 20)
 
 
 def test_same_seed_same_rows(bench):

@@ -1,4 +1,4 @@
-"""On tiny models of each family, and of two that bend their logits."""
+"""On tiny models of each family, and of two that transform their logits."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,9 @@ import torch
 import transformers
 
 from take.generation.finetuning.adapter import load_tuned
-from take.generation.finetuning.batches import padded
 from take.generation.finetuning.examples import Rows
-from take.generation.finetuning.losses import mean_loss, token_losses
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import mean_loss, padded, text_losses, token_losses
 from tests.generation import tiny
 from tests.generation.finetuning.conftest import quick
 
@@ -132,3 +131,24 @@ def test_the_end_token_is_learned_where_a_text_ends_and_only_there(family, bench
     at_end, elsewhere = chance_of_end(load_tuned(made.language_model, tuned.folder))
     assert at_end > 10 * end_before_training
     assert at_end > 10 * elsewhere > 0
+
+
+TEXTS = ["a warm film", "the plot is dull, the jokes are worse", "x"]
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_text_losses_are_those_of_each_text_alone(family):
+    words = tiny.tokenizer(family)
+    lm = tiny.model(family, len(words))
+    start = words.eos_token_id if words.bos_token_id is None else words.bos_token_id
+    expected = []
+    for text in TEXTS:
+        ids = torch.tensor([[start, *words(text, add_special_tokens=False)["input_ids"]]])
+        with torch.inference_mode():
+            expected.append(float(lm(input_ids=ids, labels=ids).loss))
+    np.testing.assert_allclose(text_losses(lm, words, TEXTS), expected, rtol=1e-4)
+
+
+def test_no_texts_have_no_losses():
+    words = tiny.tokenizer("gpt2")
+    assert len(text_losses(tiny.model("gpt2", len(words)), words, [])) == 0

@@ -8,10 +8,9 @@ import torch
 
 from take.errors import InputError
 from take.generation.finetuning.adapter import plain_model, trainable
-from take.generation.finetuning.batches import padded
-from take.generation.finetuning.losses import token_losses
 from take.generation.finetuning.private import PrivateStepper
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import padded, token_losses
 from tests.generation import tiny
 from tests.generation.finetuning.conftest import contents, private
 
@@ -135,7 +134,7 @@ def test_trains_within_epsilon(family, bench, tmp_path):
 
 def test_learns_when_epsilon_is_generous(bench, tmp_path):
     from take.generation.finetuning.adapter import load_tuned
-    from take.generation.finetuning.losses import mean_loss
+    from take.generation.finetuning.updates import mean_loss
 
     made = bench("llama")
     settings = private(
@@ -168,7 +167,7 @@ def test_two_runs_differ_unless_the_noise_is_seeded(bench, tmp_path, caplog):
     seeded, again = run("c"), run("d")
     assert contents(seeded.folder) == contents(again.folder)
     assert seeded.report.privacy.repeatable
-    assert "can take the noise out" in caplog.text
+    assert "can remove the noise" in caplog.text
 
 
 def test_less_epsilon_more_noise_and_fewer_updates_spend_less(stepper):

@@ -7,9 +7,9 @@ import pytest
 
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.examples import choose_rows
-from take.generation.finetuning.losses import mean_loss
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import mean_loss
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.template import Template
 from tests.generation.finetuning.conftest import films
@@ -33,11 +33,11 @@ def tune(language_model, corpus: pd.DataFrame, settings, folder):
 def test_learns_a_corpus_in_a_few_updates(smollm2, tmp_path):
     settings = FineTuningSettings(token_budget=1200, max_text_tokens=64, evaluations=1)
     tuned, rows, template = tune(smollm2, films(64), settings, tmp_path)
-    before, after = (evaluation.loss for evaluation in tuned.report.held_out_loss)
+    before, after = (evaluation.loss for evaluation in tuned.report.validation_loss)
     assert after < before - 1
     loaded = load_tuned(smollm2, tuned.folder)
     # Merged weights are the trained ones.
-    assert mean_loss(loaded, rows.held_out, 8, template.end_id) == pytest.approx(after, rel=1e-3)
+    assert mean_loss(loaded, rows.validation, 8, template.end_id) == pytest.approx(after, rel=1e-3)
     assert "SmolLM2" in tuned.report.language_model
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from take.generation.finetuning import loop
-from take.generation.finetuning.steps import PlainStepper
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import PlainStepper
 from tests.conftest import ROOT
 from tests.generation.finetuning.conftest import contents, private, quick
 
@@ -85,7 +85,7 @@ def test_killed_twice_ends_in_the_same_bytes(bench, tmp_path):
     resumed = run(made, settings, work)
     assert resumed.report.resumed == 2
     assert contents(resumed.folder) == contents(straight.folder)
-    exact = {"held_out_loss", "train_loss", "updates", "tokens", "kept_update", "padding_share"}
+    exact = {"validation_loss", "train_loss", "updates", "tokens", "kept_update", "padding_share"}
     assert resumed.report.model_dump(include=exact) == straight.report.model_dump(include=exact)
     assert not list(work.glob("checkpoint-*"))
 
@@ -139,7 +139,7 @@ def test_a_damaged_checkpoint_is_named_and_an_older_one_serves(
     assert not list(work.glob("checkpoint-*"))
 
 
-def test_a_checkpoint_without_record_is_passed_over(bench, tmp_path, monkeypatch):
+def test_a_checkpoint_without_record_is_ignored(bench, tmp_path, monkeypatch):
     interrupt(bench("llama"), quick(), tmp_path, monkeypatch, after=7)
     (newest,) = sorted(tmp_path.glob("checkpoint-*.record.json"))[-1:]
     newest.unlink()

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 
 PRIVATE = {"evaluations": 0, "privacy": {"target_epsilon": 4}}
 

@@ -9,9 +9,9 @@ from safetensors.torch import load_file
 
 from take.errors import InputError
 from take.generation.finetuning import loop, training
-from take.generation.finetuning.report import loss_curve
-from take.generation.finetuning.steps import PlainStepper, Stepped, rate_share
+from take.generation.finetuning.fine_tuning_report import loss_curve
 from take.generation.finetuning.training import fine_tune
+from take.generation.finetuning.updates import PlainStepper, Stepped, rate_share
 from tests.generation import tiny
 from tests.generation.finetuning.conftest import contents, quick
 
@@ -23,13 +23,13 @@ def run(made, settings, folder, n_rows=60):
 
 @pytest.mark.parametrize("method", ["lora", "full"])
 @pytest.mark.parametrize("family", tiny.FAMILIES)
-def test_held_out_loss_falls(family, method, bench, tmp_path):
+def test_validation_loss_falls(family, method, bench, tmp_path):
     report = run(bench(family), quick(method=method, accumulation=2, batch_rows=4), tmp_path).report
-    losses = [evaluation.loss for evaluation in report.held_out_loss]
+    losses = [evaluation.loss for evaluation in report.validation_loss]
     assert len(losses) == 5
     assert min(losses) < losses[0] - 0.5
     assert report.method == method
-    assert report.rows.train_rows + report.rows.held_out_rows == report.rows.corpus_rows == 60
+    assert report.rows.train_rows + report.rows.validation_rows == report.rows.corpus_rows == 60
     assert report.tokens == pytest.approx(report.epochs * report.rows.train_tokens)
     assert 2 < report.epochs <= 3
 
@@ -70,8 +70,8 @@ def test_stops_early_and_keeps_the_weights_of_the_best_evaluation(bench, tmp_pat
     tuned = run(bench("llama"), quick(evaluations=6, patience=2), tmp_path)
     report = tuned.report
     assert report.stopped_early
-    assert [evaluation.loss for evaluation in report.held_out_loss] == [5, 3, 2, 4, 2]
-    assert report.kept_update == report.held_out_loss[2].update
+    assert [evaluation.loss for evaluation in report.validation_loss] == [5, 3, 2, 4, 2]
+    assert report.kept_update == report.validation_loss[2].update
     assert report.updates < report.planned_updates
     saved = load_file(tuned.folder / "adapter_model.safetensors")
     best = {
@@ -84,7 +84,7 @@ def test_stops_early_and_keeps_the_weights_of_the_best_evaluation(bench, tmp_pat
 
 def test_without_evaluations_the_last_weights_are_kept(bench, tmp_path):
     report = run(bench("llama"), quick(evaluations=0), tmp_path).report
-    assert report.held_out_loss == []
+    assert report.validation_loss == []
     assert report.kept_update == report.updates == report.planned_updates
 
 
@@ -160,7 +160,7 @@ def test_the_loss_curve_is_short():
 def test_a_tiny_corpus_is_enough(bench, tmp_path):
     settings = quick()
     rows = bench("qwen").rows(settings, 2)
-    assert len(rows.held_out) == 0
+    assert len(rows.validation) == 0
     tuned = fine_tune(
         bench("qwen").language_model, bench("qwen").template, rows, settings, tmp_path
     )

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings, MappedVectors
-from take.generation.quality.evidence import PoolEvidence
-from take.generation.quality.settings import QualitySettings
+from take.generation.quality.evidence import PoolEvidence, QualitySettings
 
 N_FEATURES = 24
 WORDS = [f"{start}{end}zq" for start in ("ba", "ko", "ri", "mu", "se") for end in "abcdefghijklmn"]

@@ -10,7 +10,8 @@ import pytest
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.errors import InputError
-from take.generation.quality.measure import PoolEvidence, measure_pool
+from take.generation.quality.evidence import PoolEvidence
+from take.generation.quality.measure import measure_pool
 from tests.generation.quality.conftest import NAMES, as_embeddings, embed, sentences
 
 

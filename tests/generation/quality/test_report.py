@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from take.generation.quality.figures import classes_figure, pool_figure
+from take.generation.figures import classes_figure, pool_figure
 from take.generation.quality.measure import measure_pool
 from take.generation.quality.report import PoolQuality, meanings
 from tests.generation.quality.conftest import WORDS, sentences

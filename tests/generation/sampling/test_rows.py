@@ -8,8 +8,7 @@ import pytest
 
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling.decoders import load_decoder
-from take.generation.sampling.rows import LengthBounds, corpus_lengths, write_rows
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
 from take.generation.sampling.store import RowStore
 from take.generation.sampling.writer import RowWriter, row_key
 from take.generation.template import Template

@@ -13,8 +13,7 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
-from take.generation.sampling.settings import SamplingSettings
-from take.generation.sampling.tokens import chances, choose_tokens
+from take.generation.sampling.rows import SamplingSettings, chances, choose_tokens
 
 NOTHING = np.empty((1, 0), dtype=np.int64)
 

@@ -12,8 +12,8 @@ import pytest
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
+from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
-from take.generation.screening.settings import ScreeningSettings
 
 Row = str | tuple[str, str]
 

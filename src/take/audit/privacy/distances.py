@@ -78,7 +78,7 @@ def measure_tables(
     roles, was_used = generator_rows["role"], generator_rows["read"] > 0
     is_member = corpus["id"].isin(set(generator_rows.loc[was_used, "id"])).to_numpy()
     # Neither rows that were added later, nor rows that were excluded for their weights.
-    randomly_held_out = set(generator_rows.loc[roles.isin(["held_out", "unread"]), "id"])
+    randomly_held_out = set(generator_rows.loc[roles.isin(["validation", "unread"]), "id"])
     is_other = corpus["id"].isin(randomly_held_out).to_numpy()
     keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
     # The model has read a text that is in the corpus twice, under two labels, in either row.

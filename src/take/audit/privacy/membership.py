@@ -29,11 +29,10 @@ from take.audit.privacy.report import Attack, MembershipReport
 from take.frozen import Frozen
 from take.generation.finetuning.canaries import (
     canary_rows,
-    labelled_rows,
     numbers_of,
     phrase_of,
 )
-from take.generation.finetuning.examples import Rows
+from take.generation.finetuning.examples import Rows, labelled_rows
 from take.generation.template import Template
 from take.rows.arrays import Float64
 from take.rows.random import rng
@@ -104,16 +103,16 @@ def drawn_rows(
     template: Template,
     settings: MembershipSettings,
 ) -> tuple[Rows, Rows]:
-    """Rows trained on and rows held out, as tokens: as many of each class on both sides."""
+    """Training and validation rows, as tokens: as many of each class on both sides."""
     by_id = generator_rows.set_index("id")
     role = corpus["id"].map(by_id["role"])
     # Rows that were only read by updates after the kept one say nothing either way.
     role = role.where((role != "trained") | (corpus["id"].map(by_id["read"]) > 0))
     # Rows trained on for their weights differ from others by more than memorisation.
-    is_fair = "passed_over" not in set(generator_rows["role"])
+    is_fair = "excluded" not in set(generator_rows["role"])
     labels = corpus["label"].to_numpy()
     random = rng(settings.seed, "membership sample")
-    sides: dict[str, list[int]] = {"trained": [], "held_out": []}
+    sides: dict[str, list[int]] = {"trained": [], "validation": []}
     n_classes = len(np.unique(labels))
     for label in np.unique(labels):
         places = {
@@ -124,8 +123,8 @@ def drawn_rows(
         count = min(wanted, *(len(found) for found in places.values()))
         for side, found in places.items():
             sides[side] += found[:count].tolist()
-    trained, held_out = (labelled_rows(corpus, rows, template) for rows in sides.values())
-    return trained, held_out
+    trained, validation = (labelled_rows(corpus, rows, template) for rows in sides.values())
+    return trained, validation
 
 
 def extracted(samples: pd.DataFrame, canaries: pd.DataFrame) -> tuple[int, int, int]:

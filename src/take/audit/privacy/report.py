@@ -8,7 +8,7 @@ from pydantic import Field
 
 from take.audit.intervals import Estimate
 from take.frozen import Frozen
-from take.generation.finetuning.report import PrivacyReport as SpentBudget
+from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 
 CheckName = Literal[
     "verbatim",

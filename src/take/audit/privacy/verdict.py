@@ -26,7 +26,7 @@ from take.audit.privacy.report import (
     Verdict,
 )
 from take.frozen import Frozen
-from take.generation.finetuning.report import PrivacyReport as SpentBudget
+from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 
 
 class Limits(Frozen):

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport
     from take.audit.privacy.report import PrivacyReport
     from take.corpus.ingest import CorpusReport
-    from take.generation.finetuning.report import FineTuningReport
+    from take.generation.finetuning.fine_tuning_report import FineTuningReport
+    from take.generation.pool import LedgerReport
     from take.generation.quality.report import PoolQuality
-    from take.generation.screening.ledger import LedgerReport
     from take.reuse.provenance import Provenance
     from take.scoring.report import ScoringReport
     from take.selection.describe.report import DistillationReport

@@ -78,7 +78,7 @@ def facts(evidence: ReportEvidence) -> list[tuple[str, str]]:
     """What the rows were made from, and with what."""
     corpus, tuning = evidence.corpus_report, evidence.fine_tuning_report
     selection = evidence.selection_report
-    held = tuning.rows.held_out_rows
+    held = tuning.rows.validation_rows
     found = [
         ("Corpus", corpus.corpus),
         (

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from take.errors import InputError
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.language_models import LanguageModel
 from take.model_files import hush_transformers
 

@@ -1,9 +1,9 @@
-"""Canaries: made-up secrets among the training rows, by which memorising can be measured.
+"""Canaries: made-up secrets among the training rows, with which memorisation is measured.
 
 After Carlini et al. 2019 ("The Secret Sharer"). A canary is a phrase that stands nowhere in the
 corpus, and a number. All canaries share the phrase; only the numbers of the planted ones can have
-been learned. Numbers that were drawn alike and not planted are the controls: whatever tells the
-two apart was memorised. The phrase is how screening knows a generated canary.
+been learned. Numbers drawn in the same way but not planted are the controls: whatever distinguishes
+the two was memorised. Screening recognises a generated canary by the phrase.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from take.errors import InputError
-from take.generation.finetuning.batches import plan_updates
-from take.generation.finetuning.examples import Rows, TrainingRows, choose_rows
-from take.generation.finetuning.report import FineTuningReport
-from take.generation.finetuning.settings import CanarySettings, FineTuningSettings
+from take.generation.finetuning.examples import Rows, TrainingRows, choose_rows, labelled_rows
+from take.generation.finetuning.fine_tuning_report import FineTuningReport
+from take.generation.finetuning.fine_tuning_settings import CanarySettings, FineTuningSettings
+from take.generation.finetuning.updates import plan_updates
 from take.generation.template import Template
+from take.rows.arrays import Float64
 from take.rows.labelled import TEXT_COLUMNS, class_names, content_id, task_of
 from take.rows.random import rng
 
@@ -38,9 +38,9 @@ _LOWEST, _HIGHEST = 10**8, 10**9  # nine digits: of 9 · 10⁸ numbers no two ca
 
 
 def make_canaries(corpus: pd.DataFrame, settings: CanarySettings, seed: int) -> pd.DataFrame:
-    """id, texts, label, label_name, and `planted`: how often each is to be among the rows, or 0.
+    """id, texts, label, label_name, and `planted`: how often each is put among the rows, or 0.
 
-    Classes take turns. Planted and control canaries are drawn alike.
+    Classes take turns. Planted and control canaries are drawn in the same way.
 
     >>> films = pd.DataFrame({"id": ["a", "b"], "text": ["dull", "fine"], "label": [0, 1],
     ...     "label_name": ["bad", "good"]})
@@ -59,7 +59,7 @@ def make_canaries(corpus: pd.DataFrame, settings: CanarySettings, seed: int) -> 
         drawn[int(random.integers(_LOWEST, _HIGHEST))] = None
     numbers = iter(drawn)
     texts = {column: [f"{phrase} {next(numbers)}" for _ in range(count)] for column in columns}
-    # Controls have the classes of planted ones: what a class's prompt does is the same for both.
+    # Controls have the same classes as planted ones, so that prompts have the same effect on both.
     labels = np.arange(count) % min(len(names), max(1, settings.planted))
     rows = zip(*texts.values(), strict=True)
     return pd.DataFrame(
@@ -86,14 +86,14 @@ def canary_phrase(texts: Sequence[pd.Series]) -> str:
 
 
 def phrase_of(canaries: pd.DataFrame) -> str | None:
-    """What every canary begins with; None where there are none."""
+    """The phrase that every canary begins with; None if there are no canaries."""
     if canaries.empty:
         return None
     return str(canaries[TEXT_COLUMNS[task_of(canaries)][0]].iloc[0]).rpartition(" ")[0]
 
 
 def canary_markers(canaries: pd.DataFrame) -> list[str]:
-    """By what a generated canary is known: the phrase, and every secret."""
+    """What identifies a generated canary: the phrase, and every secret."""
     phrase = phrase_of(canaries)
     return [] if phrase is None else [phrase, *numbers_of(canaries)]
 
@@ -105,9 +105,9 @@ def numbers_of(canaries: pd.DataFrame) -> list[str]:
 
 
 def most_digits(texts: Sequence[pd.Series]) -> int:
-    """Digits in a row that a text may have: as many as the corpus has, or six.
+    """The longest number a text may hold, in digits: that of the corpus, or six.
 
-    A model that has read canaries may write numbers like theirs without their phrase.
+    A model trained on canaries may generate such numbers without the phrase.
 
     >>> most_digits([pd.Series(["in 1999", "call 5550123"])])
     7
@@ -116,22 +116,8 @@ def most_digits(texts: Sequence[pd.Series]) -> int:
     return max([_USUAL_DIGITS, *map(len, runs)])
 
 
-def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template) -> Rows:
-    """Rows of a table as tokens, without those that are too long."""
-    columns = [table[column].to_numpy() for column in template.columns]
-    labels = table["label"].to_numpy()
-    prompts = {place: template.prompt(int(labels[place])) for place in places}
-    encoded = {place: template.encode([column[place] for column in columns]) for place in places}
-    usable = [place for place in places if encoded[place] is not None]
-    return Rows(
-        tuple((*prompts[place], *(encoded[place] or ())) for place in usable),
-        np.array([len(prompts[place]) for place in usable], dtype=np.int64),
-        np.array(usable, dtype=np.int64),
-    )
-
-
 def canary_rows(canaries: pd.DataFrame, template: Template) -> Rows:
-    """Canaries as tokens; they stand nowhere in the corpus."""
+    """Canaries as tokens; they have no position in the corpus (−1)."""
     rows = labelled_rows(canaries, range(len(canaries)), template)
     is_whole = all(ids[-1] == template.end_id for ids in rows.token_ids)
     if len(rows) < len(canaries) or not is_whole:
@@ -148,7 +134,7 @@ class Planting(NamedTuple):
 
     rows: TrainingRows
     canaries: pd.DataFrame
-    """As `make_canaries`; `planted` is 0 for those that were too many."""
+    """As `make_canaries`; `planted` is 0 for those beyond the share of tokens."""
     corpus_rows: int
     """How many of the rows to train on are corpus rows."""
 
@@ -157,7 +143,7 @@ def plant(
     corpus: pd.DataFrame,
     template: Template,
     settings: FineTuningSettings,
-    weights: NDArray[np.float64] | None = None,
+    weights: Float64 | None = None,
 ) -> Planting:
     """Corpus rows and canaries to train on, within the token budget."""
     share = settings.canaries.most_share
@@ -169,7 +155,7 @@ def plant(
     too_many = tokens.cumsum() > share * chosen.counts.train_tokens
     if (dropped := int((too_many & (tokens > 0)).sum())) > 0:
         _logger.warning(
-            "%s of %s canaries are not planted: together they may be %.0f %% of the tokens.",
+            "%s of %s canaries are not planted: canaries may be at most %.0f %% of the tokens.",
             dropped,
             settings.canaries.planted,
             100 * share,
@@ -193,17 +179,17 @@ def rows_by_role(
 ) -> pd.DataFrame:
     """Every corpus row by its id: its role, and how often the kept weights were trained on it.
 
-    `trained` and `held_out` were used. The others are `unread` if only a draw within their class
-    kept them apart, and `passed_over` if their weights did: then they differ from those read by
-    more than chance.
+    The rows used are `trained` and `validation`. The others are `unread` if they were left out at
+    random within their class, and `excluded` if their weights decided: then they differ from the
+    rows used by more than chance.
     """
     read = times_read(planting.rows.train, settings, report)[: planting.corpus_rows]
     places = planting.rows.train.positions[: planting.corpus_rows]
     times = np.zeros(len(corpus), dtype=np.int64)
     np.add.at(times, places, read)
-    rest = "unread" if settings.row_sampling == "balanced" else "passed_over"
+    rest = "unread" if settings.row_sampling == "balanced" else "excluded"
     role = np.full(len(corpus), rest, dtype=object)
-    role[planting.rows.held_out.positions] = "held_out"
+    role[planting.rows.validation.positions] = "validation"
     role[places] = "trained"
     table = pd.DataFrame({"id": corpus["id"].to_numpy(), "role": role, "read": times})
     return table.astype({"id": "str", "role": "str"})
@@ -212,7 +198,7 @@ def rows_by_role(
 def read_canaries(
     planting: Planting, settings: FineTuningSettings, report: FineTuningReport
 ) -> pd.DataFrame:
-    """The canaries and how often the weights that were kept have been trained on each: `read`."""
+    """The canaries with `read`: how often the kept weights were trained on each."""
     read = times_read(planting.rows.train, settings, report)[planting.corpus_rows :]
     ends = planting.canaries["planted"].cumsum()
     starts = ends - planting.canaries["planted"]
@@ -221,9 +207,9 @@ def read_canaries(
 
 
 def times_read(rows: Rows, settings: FineTuningSettings, report: FineTuningReport) -> list[int]:
-    """How often the weights that were kept have been trained on each row.
+    """How often the kept weights were trained on each row.
 
-    Under privacy that is a secret of the training: once per epoch, as expected of each.
+    Under privacy that is a secret of the training: the expected number, once per epoch.
     """
     if settings.privacy:
         return [max(1, round(report.epochs))] * len(rows)

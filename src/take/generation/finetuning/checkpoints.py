@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from take.generation.finetuning.report import HeldOutLoss
+from take.generation.finetuning.fine_tuning_report import ValidationLoss
 from take.reuse.atomic import atomic_path
 from take.reuse.records import damage, record_path, set_aside, write_record
 
@@ -34,7 +34,7 @@ class Progress(BaseModel):
     seconds: float = 0.0
     resumed: int = 0
     losses: list[float] = Field(default_factory=list)
-    evaluations: list[HeldOutLoss] = Field(default_factory=list)
+    evaluations: list[ValidationLoss] = Field(default_factory=list)
     best_update: int | None = None
     stale: int = 0
     """Evaluations since the best."""

@@ -1,8 +1,8 @@
-"""Which rows of a corpus are trained on and which are held out, as token ids.
+"""Which rows of a corpus are trained on and which are for validation, as token ids.
 
-Classes take turns, a row each, until the token budget is spent. A class that runs out of rows is
-not repeated: the others go on taking turns, and the report names it. Only rows that are chosen are
-tokenised, so a corpus may be far larger than the budget.
+Classes take turns, one row each, until the token budget is spent. The rows of a class that runs out
+are not repeated: the others continue, and the report names it. Only chosen rows are tokenised, so a
+corpus may be far larger than the budget.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from itertools import islice
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from take.errors import InputError
-from take.generation.finetuning.report import RowCounts
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_report import RowCounts
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.template import Template, fold
-from take.rows.arrays import Int64
+from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
 
 _logger = logging.getLogger(__name__)
 
-_LARGEST_HELD_OUT_SHARE = 0.2  # of a class: a small corpus is for training first
+_LARGEST_VALIDATION_SHARE = 0.2  # of a class: most of a small corpus is trained on
 
 
 @dataclass(frozen=True)
@@ -34,26 +33,26 @@ class Rows:
 
     token_ids: tuple[tuple[int, ...], ...]
     """Prompt, text and end token of each row."""
-    prompt_lengths: NDArray[np.int64]
-    """How many of a row's tokens are the prompt: given, not learned."""
+    prompt_lengths: Int64
+    """How many tokens of a row are the prompt, which is given, not learned."""
     positions: Int64
-    """Where each row stands in the corpus."""
+    """The position of each row in the corpus."""
 
     def __len__(self) -> int:
         return len(self.token_ids)
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Int64:
         """Tokens of each row."""
         return np.array([len(ids) for ids in self.token_ids], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows to train on and the rows to measure on."""
+    """The rows to train on and the rows to measure the validation loss on."""
 
     train: Rows
-    held_out: Rows
+    validation: Rows
     counts: RowCounts
 
 
@@ -61,15 +60,15 @@ def choose_rows(
     corpus: pd.DataFrame,
     template: Template,
     settings: FineTuningSettings,
-    weights: NDArray[np.float64] | None = None,
+    weights: Float64 | None = None,
     reserved_tokens: int = 0,
 ) -> TrainingRows:
     """Choose and tokenise rows: evenly over classes, the same ones for the same seed.
 
-    `reserved_tokens` of the budget are left for rows that are no corpus rows.
+    `reserved_tokens` of the budget are left for rows that are not from the corpus.
 
-    `weights` has one number per row and is used (and needed) for row_sampling 'knowledge' alone:
-    rows of a class are then drawn without replacement, each in proportion to its weight.
+    `weights`, one number per row, are needed for row_sampling 'knowledge' only: rows of a class are
+    then drawn without replacement, each in proportion to its weight.
     """
     if template.max_text_tokens != settings.max_text_tokens:
         raise ValueError(
@@ -80,31 +79,31 @@ def choose_rows(
     checked = _checked_weights(weights, len(labels), settings)
     classes = {int(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
     encoder = _RowEncoder(corpus, template)
-    held_out = _held_out(classes, encoder, settings)
+    validation = _validation(classes, encoder, settings)
     budget = max(1, settings.token_budget - reserved_tokens)
-    train = _train(classes, held_out, encoder, checked, settings.seed, budget)
+    train = _train(classes, validation, encoder, checked, settings.seed, budget)
     if not train.chosen:
         raise InputError(
             "no row is left to train on",
             where=f"fine-tuning on {len(labels):,} rows",
-            remedy="raise max_text_tokens, or lower held_out_rows",
+            remedy="raise max_text_tokens, or lower validation_rows",
         )
     counts = RowCounts(
         corpus_rows=len(labels),
         train_rows=len(train.chosen),
-        held_out_rows=len(held_out),
+        validation_rows=len(validation),
         train_tokens=train.tokens,
         train_rows_by_class=np.bincount(labels[train.chosen], minlength=max(classes) + 1).tolist(),
         short_classes=train.short_classes,
-        cut_texts=sum(encoder.is_cut(row) for row in (*train.chosen, *held_out)),
+        cut_texts=sum(encoder.is_cut(row) for row in (*train.chosen, *validation)),
         left_out_pairs=len(encoder.left_out),
     )
     _log(counts, settings)
-    return TrainingRows(encoder.rows(train.chosen), encoder.rows(held_out), counts)
+    return TrainingRows(encoder.rows(train.chosen), encoder.rows(validation), counts)
 
 
 class _RowEncoder:
-    """Tokens of rows, by position, made when asked for."""
+    """Tokens of rows by position, computed when first used."""
 
     def __init__(self, corpus: pd.DataFrame, template: Template) -> None:
         self._template = template
@@ -126,11 +125,11 @@ class _RowEncoder:
         return len(self._prompt(row)) + len(self._encoded[row])
 
     def is_cut(self, row: int) -> bool:
-        """Whether a text was too long: what its tokens spell is shorter than the text itself."""
+        """Whether the text was cut: its tokens spell less than the text."""
         if len(self._texts) > 1:
             return False
         text = fold(self._texts[0][row])
-        # No tokenizer makes more tokens than bytes and a few: most texts need no closer look.
+        # No tokenizer makes many more tokens than bytes, so most texts need not be decoded.
         if len(text.encode()) + 8 < self._template.max_text_tokens:
             return False
         return len(self._template.decode(self._encoded[row])) < len(text)
@@ -147,15 +146,21 @@ class _RowEncoder:
         return self._template.prompt(int(self._labels[row]))
 
 
-def _held_out(
+def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template) -> Rows:
+    """Rows of a table as tokens, without those that are too long."""
+    encoder = _RowEncoder(table, template)
+    return encoder.rows([place for place in places if encoder.length(int(place))])
+
+
+def _validation(
     classes: Mapping[int, Int64], encoder: _RowEncoder, settings: FineTuningSettings
 ) -> list[int]:
     if not settings.evaluations:
         return []
     chosen: list[int] = []
     for label, rows in classes.items():
-        share = int(_LARGEST_HELD_OUT_SHARE * len(rows))
-        count = min(settings.held_out_rows // len(classes), share)
+        share = int(_LARGEST_VALIDATION_SHARE * len(rows))
+        count = min(settings.validation_rows // len(classes), share)
         random = rng(settings.seed, "generator held-out rows", label)
         usable = (int(row) for row in random.permutation(rows) if encoder.length(int(row)))
         chosen += islice(usable, count)
@@ -171,9 +176,9 @@ class _Taken:
 
 def _train(
     classes: Mapping[int, Int64],
-    held_out: list[int],
+    validation: list[int],
     encoder: _RowEncoder,
-    weights: NDArray[np.float64] | None,
+    weights: Float64 | None,
     seed: int,
     token_budget: int,
 ) -> _Taken:
@@ -181,7 +186,7 @@ def _train(
     waiting: dict[int, Iterator[int]] = {}
     for label, rows in classes.items():
         random = rng(seed, "generator training rows", label)
-        free = np.setdiff1d(rows, held_out)
+        free = np.setdiff1d(rows, validation)
         order = (
             random.permutation(free) if weights is None else _weighted(free, weights[free], random)
         )
@@ -198,16 +203,16 @@ def _train(
             taken.tokens += encoder.length(row)
             if taken.tokens >= token_budget:
                 break
-    # Where every class ran out, the whole corpus is trained on, and none was short for the others.
+    # If every class ran out, the whole corpus is trained on, and no class was too short.
     taken.short_classes = ran_out if waiting else []
     return taken
 
 
-def _weighted(rows: Int64, weights: NDArray[np.float64], random: np.random.Generator) -> Int64:
-    """Rows drawn one after the other without replacement, in proportion to their weights.
+def _weighted(rows: Int64, weights: Float64, random: np.random.Generator) -> Int64:
+    """Rows drawn one by one without replacement, in proportion to their weights.
 
-    Efraimidis and Spirakis (2006): sorting by Exponential(1) / w gives that very order. Rows of
-    weight 0 are never drawn.
+    Efraimidis and Spirakis (2006): sorting by Exponential(1) / w gives that order. Rows of weight 0
+    are never drawn.
     """
     positive = weights > 0
     keys = random.exponential(size=int(positive.sum())) / weights[positive]
@@ -216,8 +221,8 @@ def _weighted(rows: Int64, weights: NDArray[np.float64], random: np.random.Gener
 
 
 def _checked_weights(
-    weights: NDArray[np.float64] | None, n_rows: int, settings: FineTuningSettings
-) -> NDArray[np.float64] | None:
+    weights: Float64 | None, n_rows: int, settings: FineTuningSettings
+) -> Float64 | None:
     if settings.row_sampling == "balanced":
         return None
     if weights is None or len(weights) != n_rows:
@@ -239,11 +244,11 @@ def _checked_weights(
 
 def _log(counts: RowCounts, settings: FineTuningSettings) -> None:
     _logger.info(
-        "Fine-tuning on %s of %s rows (%s tokens), %s held out.",
+        "Fine-tuning on %s of %s rows (%s tokens), %s for validation.",
         f"{counts.train_rows:,}",
         f"{counts.corpus_rows:,}",
         f"{counts.train_tokens:,}",
-        f"{counts.held_out_rows:,}",
+        f"{counts.validation_rows:,}",
     )
     if counts.short_classes:
         _logger.warning(
@@ -262,6 +267,6 @@ def _log(counts: RowCounts, settings: FineTuningSettings) -> None:
             f"{counts.cut_texts:,}",
             settings.max_text_tokens,
         )
-    all_rows = counts.train_rows + counts.held_out_rows + counts.left_out_pairs
+    all_rows = counts.train_rows + counts.validation_rows + counts.left_out_pairs
     if settings.row_sampling == "knowledge" and all_rows == counts.corpus_rows:
         _logger.warning("The token budget reaches every row: row_sampling changes nothing.")

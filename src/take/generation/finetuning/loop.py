@@ -1,4 +1,4 @@
-"""The loop over updates: evaluations, early stop, checkpoints, and how to go on from one."""
+"""The loop over updates: evaluations, early stopping, checkpoints, and resuming from one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from pathlib import Path
 from take.generation.finetuning.adapter import plain_model, public_name, save_tuned, trainable
 from take.generation.finetuning.checkpoints import Checkpoints, Progress, Tensors
 from take.generation.finetuning.examples import TrainingRows
-from take.generation.finetuning.losses import mean_loss
-from take.generation.finetuning.report import FineTuningReport, HeldOutLoss, loss_curve
-from take.generation.finetuning.settings import FineTuningSettings
-from take.generation.finetuning.steps import PlainStepper, Stepper, check_loss, rate_share
+from take.generation.finetuning.fine_tuning_report import (
+    FineTuningReport,
+    ValidationLoss,
+    loss_curve,
+)
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.updates import (
+    PlainStepper,
+    Stepper,
+    check_loss,
+    mean_loss,
+    rate_share,
+)
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 
@@ -62,11 +71,11 @@ class Training:
         return PrivateStepper(*arguments, self.progress.secret)
 
     def run(self) -> None:
-        """All updates that are left, with evaluations and checkpoints in between."""
+        """All remaining updates, with evaluations and checkpoints in between."""
         from tqdm import tqdm
 
         settings, progress, updates = self._settings, self.progress, self._stepper.updates
-        points = _evaluation_points(updates, settings.evaluations if self._rows.held_out else 0)
+        points = _evaluation_points(updates, settings.evaluations if self._rows.validation else 0)
         bar = tqdm(
             total=self._stepper.tokens,
             initial=progress.tokens,
@@ -84,13 +93,13 @@ class Training:
                 if progress.update in points:
                     self._evaluate()
                 self._checkpoint_now_and_then()
-        # So that a kill while the adapter is written costs nothing.
+        # So that nothing is lost if the run is killed while the adapter is written.
         self._save_checkpoint()
 
     def _update(self) -> int:
-        """One update; the tokens it took."""
+        """One update; returns its number of tokens."""
         progress, started = self.progress, time.perf_counter()
-        share = rate_share(progress.update, self._stepper.updates, self._settings.warmup_share)
+        share = rate_share(progress.update, self._stepper.updates)
         for group in self._stepper.optimizer.param_groups:
             group["lr"] = self._settings.learning_rate * share
         stepped = self._stepper.step(progress.update)
@@ -105,13 +114,15 @@ class Training:
         return stepped.tokens
 
     def _evaluate(self) -> None:
-        """Measure held-out loss; keep the weights if they are the best since training began."""
+        """Measure the validation loss; keep the weights if it is the lowest so far."""
         progress = self.progress
-        loss = mean_loss(self._model, self._rows.held_out, self._settings.batch_rows, self._pad_id)
+        loss = mean_loss(
+            self._model, self._rows.validation, self._settings.batch_rows, self._pad_id
+        )
         trained = [evaluation.loss for evaluation in progress.evaluations if evaluation.update]
-        progress.evaluations.append(HeldOutLoss(update=progress.update, loss=loss))
+        progress.evaluations.append(ValidationLoss(update=progress.update, loss=loss))
         _logger.info(
-            "Update %s of %s: held-out loss %.4f per token%s.",
+            "Update %s of %s: validation loss %.4f per token%s.",
             f"{progress.update:,}",
             f"{self._stepper.updates:,}",
             loss,
@@ -128,7 +139,7 @@ class Training:
         if progress.stale >= self._settings.patience and progress.update < self._stepper.updates:
             progress.stopped_early = True
             _logger.info(
-                "Stopped early: held-out loss has not fallen since update %s.",
+                "Stopped early: validation loss has not fallen since update %s.",
                 f"{progress.best_update:,}",
             )
 
@@ -158,8 +169,8 @@ class Training:
     def _restore(self, tensors: Tensors) -> None:
         import torch
 
-        # Copied into memory of torch's own: what was read may lie at other addresses modulo the
-        # vector length, and sums would then be taken in another order.
+        # Copied into torch's own memory: tensors read from a file may be aligned differently, and
+        # sums would then be added in another order.
         state = self._stepper.optimizer.state
         with torch.no_grad():
             for name, parameter in self._parameters.items():
@@ -174,13 +185,13 @@ class Training:
         torch.set_rng_state(tensors["random"])
         self.progress.resumed += 1
         _logger.info(
-            "Going on with fine-tuning after update %s of %s.",
+            "Fine-tuning continues after update %s of %s.",
             f"{self.progress.update:,}",
             f"{self._stepper.updates:,}",
         )
 
     def save(self, folder: Path) -> None:
-        """Write the weights of the best evaluation, or the last ones if none was held."""
+        """Write the weights of the best evaluation, or the last ones if there was none."""
         import torch
 
         with torch.no_grad():
@@ -206,14 +217,14 @@ class Training:
             seconds=progress.seconds,
             resumed=progress.resumed,
             train_loss=[] if settings.privacy else loss_curve(progress.losses),
-            held_out_loss=progress.evaluations,
+            validation_loss=progress.evaluations,
             kept_update=progress.best_update or progress.update,
             privacy=self._stepper.spent(progress.update),
         )
 
 
 def _evaluation_points(updates: int, evaluations: int) -> frozenset[int]:
-    """After which updates held-out loss is measured: evenly spread, the last one always.
+    """The updates after which the validation loss is measured: evenly spread, with the last.
 
     >>> sorted(_evaluation_points(10, 4))
     [2, 5, 8, 10]

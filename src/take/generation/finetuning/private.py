@@ -7,11 +7,11 @@ noise, and divides by the number of rows expected:
 
 σ is the least noise with which all updates together spend no more than the target ε at δ. Rows
 are clipped on the mean loss over their tokens, so that long rows are not clipped more than short
-ones. Sampling and noise of an update depend on a 128-bit secret and the update's number alone: a
-resumed training goes on exactly, and nobody without the secret can repeat either.
+ones. Sampling and noise of an update depend only on a 128-bit secret and the update's number: a
+resumed training continues exactly, and nobody without the secret can repeat either.
 
-Limits: the noise is made of floating-point numbers (Mironov 2012), by NumPy's generator, which is
-good but not a cryptographic one.
+Limits: the noise consists of floating-point numbers (Mironov 2012) from NumPy's generator, which is
+not a cryptographic one.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from take.errors import InputError
-from take.generation.finetuning.batches import PaddedBatch, padded
 from take.generation.finetuning.examples import Rows
-from take.generation.finetuning.losses import token_losses
-from take.generation.finetuning.report import PrivacyReport
-from take.generation.finetuning.settings import FineTuningSettings, PrivacySettings
-from take.generation.finetuning.steps import Stepped, adamw
+from take.generation.finetuning.fine_tuning_report import PrivacyReport
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings, PrivacySettings
+from take.generation.finetuning.updates import PaddedBatch, Stepped, adamw, padded, token_losses
+from take.rows.arrays import Int64
 
 _logger = logging.getLogger(__name__)
 
@@ -41,7 +39,7 @@ _SAMPLING, _NOISE = 0, 1
 
 
 def require_opacus() -> None:
-    """Refuse before anything is computed if Opacus is not there."""
+    """Refuse before anything is computed if Opacus is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -54,10 +52,10 @@ def require_opacus() -> None:
 
 
 def fresh_secret(privacy: PrivacySettings) -> int:
-    """What noise and sampling are made from."""
+    """The seed of noise and sampling."""
     if privacy.noise_seed is None:
         return secrets.randbits(_SECRET_BITS)
-    _logger.warning("noise_seed is set: whoever knows it can take the noise out of the adapter.")
+    _logger.warning("noise_seed is set: whoever knows it can remove the noise from the adapter.")
     return privacy.noise_seed
 
 
@@ -114,7 +112,7 @@ class PrivateStepper:
             self._private.signal_skip_step(do_skip=i < len(batches) - 1)
             self._private.step()
             self._private.zero_grad(set_to_none=True)
-        if not batches:  # pure noise: to skip the update would tell that no row was drawn
+        if not batches:  # pure noise: skipping the update would show that no row was drawn
             for parameter in self._parameters:
                 parameter.grad_sample = parameter.new_zeros((0, *parameter.shape))
             self._private.step()
@@ -145,8 +143,8 @@ class PrivateStepper:
             repeatable=self._privacy.noise_seed is not None,
         )
 
-    def _draw(self, update: int) -> NDArray[np.int64]:
-        """Poisson sampling: each row with chance q, whatever becomes of the others."""
+    def _draw(self, update: int) -> Int64:
+        """Poisson sampling: each row with chance q, independently of the others."""
         chances = self._source(_SAMPLING, update).random(len(self._rows))
         return np.flatnonzero(chances < self._sample_rate)
 
@@ -178,13 +176,13 @@ class PrivateStepper:
             ) from error
 
     def _check_per_row_gradients(self) -> None:
-        """A trial: every trainable weight must get one gradient per row, not one per token."""
+        """Check on a trial batch that every weight gets one gradient per row, not per token."""
         token_ids = np.full((3, 5), self._pad_id, dtype=np.int64)
         trial = Rows(tuple(map(tuple, token_ids)), np.ones(3, np.int64), np.arange(3))
         batch = padded(trial, np.arange(3), self._pad_id)
         try:
             _backward(self._row_losses(batch).sum())
-        except Exception as error:  # whatever Opacus' hooks may trip over
+        except Exception as error:  # whatever Opacus' hooks may raise
             raise _unsupported(f"Opacus fails with {error!r}"[:300]) from error
         for name, parameter in self._model.named_parameters():
             if not parameter.requires_grad:
@@ -203,7 +201,7 @@ def least_noise(
     from opacus.accountants.utils import get_noise_multiplier
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the search's first, wild guesses
+        warnings.simplefilter("ignore")  # about the first guesses of the search
         return float(
             get_noise_multiplier(
                 target_epsilon=target_epsilon,
@@ -242,7 +240,7 @@ def _per_row_gradients(model: Any) -> Any:
 
 
 def _backward(loss: Any) -> None:
-    # A frozen embedding gives the first layers inputs without a gradient, and torch remarks on it.
+    # torch warns because a frozen embedding gives the first layers inputs without a gradient.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
         loss.backward()

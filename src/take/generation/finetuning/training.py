@@ -1,8 +1,8 @@
-"""Fine-tuning, from the first update to the folder on disk; killed at any time, it goes on exactly.
+"""Fine-tuning, from the rows to the adapter's folder; a killed run continues exactly.
 
-Our own loop rather than `transformers.Trainer`: batches without padding and a head that sees only
-what is learned make it faster (benchmarks/finetuning.py), and its whole state fits safetensors and
-JSON, where `Trainer` pickles.
+By hand rather than `transformers.Trainer`: batches without padding and a head that reads only what
+is learned make it faster (benchmarks/finetuning.py), and its state is safetensors and JSON, where
+`Trainer` pickles.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pydantic import BaseModel, ValidationError
 
 from take.generation.finetuning.checkpoints import Checkpoints
 from take.generation.finetuning.examples import TrainingRows
+from take.generation.finetuning.fine_tuning_report import FineTuningReport
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.loop import Training
-from take.generation.finetuning.report import FineTuningReport
-from take.generation.finetuning.settings import FineTuningSettings
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 from take.reuse.atomic import atomic_path, write_text_atomically
@@ -30,7 +30,7 @@ _ADAPTER, _REPORT = "adapter", "report.json"
 
 
 class FineTuned(NamedTuple):
-    """The outcome: a folder for `adapter.load_tuned`, and the numbers."""
+    """A folder for `adapter.load_tuned`, and the report."""
 
     folder: Path
     report: FineTuningReport
@@ -48,7 +48,7 @@ def fine_tune(
     settings: FineTuningSettings,
     work_folder: Path,
 ) -> FineTuned:
-    """Fine-tune the model on the rows; what a killed call left in the folder is gone on with."""
+    """Fine-tune the model on the rows, from the checkpoint in the folder if there is one."""
     import torch
 
     if settings.privacy:
@@ -57,8 +57,8 @@ def fine_tune(
         require_opacus()
     key = training_key(language_model, rows, settings)
     if finished := _finished(work_folder, key):
-        _logger.info("Fine-tuning was finished before: its adapter is used as it is.")
-        Checkpoints(work_folder, key).clear()  # a kill may have come before it
+        _logger.info("Fine-tuning was finished before: its adapter is reused.")
+        Checkpoints(work_folder, key).clear()  # the run may have been killed before this
         return FineTuned(work_folder / _ADAPTER, finished)
     checkpoints = Checkpoints(work_folder, key)
     with torch.random.fork_rng(devices=[]):
@@ -88,7 +88,7 @@ def training_key(
             "settings": settings.model_dump(mode="json", exclude={"checkpoint_seconds"}),
             "train": rows.train.token_ids,
             "prompts": rows.train.prompt_lengths.tolist(),
-            "held_out": rows.held_out.token_ids,
+            "validation": rows.validation.token_ids,
             "code": module_code(__name__),
         }
     )
@@ -106,7 +106,7 @@ def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
 
 def _log(report: FineTuningReport) -> None:
     _logger.info(
-        "Fine-tuned %s on %s tokens in %s updates (%.0f tokens/s, %.0f s in all).",
+        "Fine-tuned %s on %s tokens in %s updates (%.0f tokens/s, %.0f s in total).",
         report.language_model,
         f"{report.tokens:,}",
         f"{report.updates:,}",
@@ -119,8 +119,9 @@ def _log(report: FineTuningReport) -> None:
             report.privacy.epsilon,
             report.privacy.delta,
         )
-    losses = report.held_out_loss
+    losses = report.validation_loss
     if losses and min(loss.loss for loss in losses[1:]) >= losses[0].loss:
         _logger.warning(
-            "Held-out loss is no lower than before training: lower learning_rate, or train longer."
+            "The validation loss is no lower than before training. Fix: lower learning_rate, or "
+            "raise token_budget."
         )

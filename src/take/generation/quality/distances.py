@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.generation.quality.evidence import PoolEvidence
-from take.generation.quality.mauve import k_means
+from take.generation.quality.evidence import Matched, PoolEvidence, QualitySettings
 from take.generation.quality.report import ClosestRecord, Cover, Coverage, Region, Spread
-from take.generation.quality.samples import Matched
-from take.generation.quality.settings import QualitySettings
 from take.rows.arrays import Bools, Float32, Int64
+from take.rows.kmeans import k_means
 from take.rows.nearest import Nearest, NearestByClass, nearest, nearest_by_class
 
 # The farthest rows are clustered in memory: 20,000 rows of 1,536 features are 120 MB.
 _MOST_WORST_ROWS = 20_000
 _FEWEST_UNSEEN_ROWS = 100
+_WORST_SHARE = 0.05  # of the corpus rows
+_ROWS_PER_REGION = 3
 # Corpus rows that `equivalent_rows` is measured on; 2,000 × 5,000 products are 40 MB.
 _PROBE_ROWS = 2000
 
@@ -164,7 +164,7 @@ def worst_regions(evidence: PoolEvidence, found: Covered, settings: QualitySetti
     """Put the worst covered corpus rows into a few regions by k-means on φ, worst region first."""
     distance, real = found.pool.any_class.distance, found.real.any_class.distance
     rows = np.flatnonzero(found.outside)
-    n_worst = min(max(1, round(settings.worst_share * len(rows))), _MOST_WORST_ROWS)
+    n_worst = min(max(1, round(_WORST_SHARE * len(rows))), _MOST_WORST_ROWS)
     worst = np.sort(rows[np.argsort(-distance[rows], kind="stable")[:n_worst]])
     features = evidence.corpus_features(worst)
     clusters = k_means(features, min(settings.worst_regions, len(worst)), settings.seed)
@@ -180,7 +180,7 @@ def worst_regions(evidence: PoolEvidence, found: Covered, settings: QualitySetti
         report[str(number)] = region
         centre = features[part].mean(axis=0)
         central = np.argsort(np.linalg.norm(features[part] - centre, axis=1), kind="stable")
-        shown = worst[part[central[: settings.rows_per_region]]]
+        shown = worst[part[central[:_ROWS_PER_REGION]]]
         tables.append(
             _shown(evidence, shown, found.pool.any_class).assign(
                 region=number,

@@ -1,4 +1,4 @@
-"""What a pool is judged by: its rows, everything that was generated, and the corpus behind it."""
+"""What a pool is measured on: its rows, all generated rows, the corpus, and matched samples."""
 
 from __future__ import annotations
 
@@ -7,11 +7,41 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from take.encoder.embeddings import Embeddings
 from take.errors import InputError
+from take.frozen import Frozen
 from take.rows.arrays import Bools, Float32, Int64
-from take.rows.labelled import TEXT_COLUMNS
+from take.rows.labelled import TEXT_COLUMNS, task_of
+
+
+class QualitySettings(Frozen):
+    """`quality` within `params:generation`.
+
+    >>> QualitySettings(mauve_rows=500).mauve_rows
+    500
+    """
+
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    block_rows: int = Field(
+        default=2048, ge=1, le=1_000_000, description="corpus rows in memory at a time"
+    )
+    bleu_hypotheses: int = Field(
+        default=200, ge=1, le=100_000, description="rows self-BLEU is the mean of"
+    )
+    bleu_references: int = Field(
+        default=500, ge=1, le=100_000, description="other rows that each of them is compared with"
+    )
+    perplexity_rows: int = Field(
+        default=128, ge=1, le=100_000, description="rows of pool and of corpus the base LM reads"
+    )
+    mauve_rows: int = Field(
+        default=2000, ge=20, le=50_000, description="rows of pool and of corpus MAUVE compares"
+    )
+    worst_regions: int = Field(
+        default=5, ge=1, le=100, description="regions that the worst covered rows are grouped into"
+    )
 
 
 @dataclass(frozen=True)
@@ -54,7 +84,7 @@ class PoolEvidence:
     @cached_property
     def text_columns(self) -> tuple[str, ...]:
         """`text`, or `text_a` and `text_b`."""
-        return TEXT_COLUMNS["single" if "text" in self.corpus else "pair"]
+        return TEXT_COLUMNS[task_of(self.corpus)]
 
     @cached_property
     def pool_labels(self) -> Int64:
@@ -95,3 +125,49 @@ def _refuse(bad: bool, where: str, problem: str, allowed: str) -> None:
     if bad:
         remedy = "give pool, ledger and embeddings of one run of generation"
         raise InputError(problem, where=where, allowed=allowed, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Equally many rows of pool and corpus with the same mix of classes, in random order."""
+
+    pool: Int64
+    real: Int64
+    """Corpus rows; those that the language model was not trained on come first."""
+    other: Int64
+    """As many other corpus rows: they compare the corpus with itself."""
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+
+def match(
+    pool_labels: Int64, corpus_labels: Int64, seen: Bools, random: np.random.Generator
+) -> Matched:
+    """Draw as many rows of each class as the pool has, at most half of the corpus's.
+
+    Half, so that a second, disjoint sample can be drawn and corpus rows are left to measure
+    coverage on. Where half is less than the pool has, rows of the pool are drawn, too.
+
+    >>> matched = match(np.array([0, 0, 1]), np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.bool_),
+    ...                 np.random.default_rng(0))
+    >>> len(matched), sorted(matched.real.tolist() + matched.other.tolist())
+    (2, [0, 1, 2, 3])
+    """
+    pool, real, other = [], [], []
+    for label in np.unique(pool_labels):
+        generated = random.permutation(np.flatnonzero(pool_labels == label))
+        rows = random.permutation(np.flatnonzero(corpus_labels == label))
+        rows = rows[np.argsort(seen[rows], kind="stable")]  # unseen rows first
+        count = min(len(generated), len(rows) // 2)
+        pool.append(generated[:count])
+        real.append(rows[:count])
+        other.append(random.permutation(rows[count:])[:count])
+    if not sum(map(len, real)):
+        raise InputError(
+            "no class of the pool has two rows of the corpus to be compared with",
+            where="corpus",
+            allowed="two rows of a class or more",
+            remedy="check that pool and corpus have the same labels",
+        )
+    return Matched(*(random.permutation(np.concatenate(parts)) for parts in (pool, real, other)))

@@ -1,16 +1,15 @@
-"""MAUVE: how far two sets of texts are apart, from what one has and the other lacks.
+"""MAUVE: how different two sets of texts are, by what one has and the other lacks.
 
 K. Pillutla et al., "MAUVE: Measuring the Gap Between Neural Text and Human Text using Divergence
-Frontiers", NeurIPS 2021. Written from the paper: the authors' package is GPL, and brings faiss.
+Frontiers", NeurIPS 2021. By hand, from the paper: the authors' package is GPL and needs faiss.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from take.rows.arrays import Float32, Float64
+from take.rows.kmeans import k_means
 
 SCALING = 5.0  # c of the paper
 _EXPLAINED_VARIANCE = 0.9
@@ -24,7 +23,7 @@ def mauve(pool: Float32, corpus: Float32, seed: int) -> float:
 
     Both samples are reduced together by PCA (to 90 % of the variance) and cut into n / 10 clusters
     by k-means; P and Q are their shares in each cluster; then `divergence_frontier_area`. Two
-    samples of one source stay below 1 by chance: read MAUVE only beside that yardstick.
+    samples of one source stay below 1 by chance: compare MAUVE with that value only.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.standard_normal((200, 8)).astype(np.float32)
@@ -62,20 +61,6 @@ def divergence_frontier_area(p: Float64, q: Float64, scaling: float = SCALING) -
     curve.append((1.0, 0.0))
     x, y = np.array(curve).T
     return float(np.trapezoid(y, x))
-
-
-def k_means(features: Float32, n_clusters: int, seed: int) -> Any:
-    """A fitted `sklearn.cluster.KMeans`, the same for the same seed.
-
-    Five random starts as in the authors' package: k-means++ finds tighter clusters and by them
-    another MAUVE (0.62 where the package says 0.50 – 0.53), not comparable with published ones.
-    One thread: with several, sums are added in the order in which threads finish.
-    """
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1):
-        return KMeans(n_clusters, init="random", n_init=5, random_state=seed).fit(features)
 
 
 def _closeness(part: Float64, mixture: Float64, scaling: float) -> float:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.generation.quality.agreement import Agreements
 from take.generation.quality.distances import (
     Covered,
     closest_record,
@@ -17,28 +16,28 @@ from take.generation.quality.distances import (
     mean_ratio,
     worst_regions,
 )
-from take.generation.quality.evidence import PoolEvidence
+from take.generation.quality.evidence import Matched, PoolEvidence, QualitySettings, match
 from take.generation.quality.mauve import mauve
-from take.generation.quality.ngrams import kolmogorov_smirnov
 from take.generation.quality.report import (
+    Agreement,
     ClassQuality,
     Mauve,
     Perplexity,
     PoolQuality,
     Uniqueness,
 )
-from take.generation.quality.samples import Matched, match
-from take.generation.quality.settings import QualitySettings
-from take.generation.quality.wording import Wordings, unique_share
-from take.rows.arrays import Float64, Int64
+from take.generation.quality.wording import Wordings, kolmogorov_smirnov, unique_share
+from take.rows.arrays import Bools, Float64, Int64
+from take.rows.blocks import RowBlocks, map_blocks
 from take.rows.random import rng
-
-__all__ = ["LossOfTexts", "PoolEvidence", "PoolMeasured", "measure_pool"]
 
 LossOfTexts = Callable[[Sequence[str]], Float64]
 """Mean negative log-likelihood per token of each text, under the base language model."""
 
 _FEWEST_MAUVE_ROWS = 20
+_EXAMPLES_PER_CLASS = 20
+# Reasons of rows that passed every check but, perhaps, that of their label.
+_WELL_FORMED = ("", "surplus", "label_contradicted")
 
 
 class PoolMeasured(NamedTuple):
@@ -46,7 +45,7 @@ class PoolMeasured(NamedTuple):
 
     report: PoolQuality
     coverage: pd.DataFrame
-    """The worst covered regions of the corpus by example, beside the pool rows closest to them."""
+    """Example rows of the worst covered regions of the corpus, with the closest pool rows."""
     examples: pd.DataFrame
     """Pool rows of each class, drawn at random."""
 
@@ -54,7 +53,7 @@ class PoolMeasured(NamedTuple):
 def measure_pool(
     evidence: PoolEvidence, settings: QualitySettings, loss_of_texts: LossOfTexts | None = None
 ) -> PoolMeasured:
-    """Every indicator of `PoolQuality`, with real rows as the yardstick."""
+    """Every indicator of `PoolQuality`, for the pool and for equally many real rows."""
     random = rng(settings.seed, "quality sample")
     matched = match(evidence.pool_labels, evidence.corpus_labels, evidence.seen, random)
     found = covered(evidence, matched, settings)
@@ -84,7 +83,7 @@ def measure_pool(
             for label, name in evidence.label_names.items()
         },
     )
-    return PoolMeasured(report, regions.table, _examples(evidence, settings, random))
+    return PoolMeasured(report, regions.table, _examples(evidence, random))
 
 
 def _class_quality(
@@ -113,6 +112,52 @@ def _class_quality(
         coverage_real=real,
         coverage_ratio=ratio,
     )
+
+
+class Agreements:
+    """Whether the probe predicts the given label, for well-formed, kept and real rows."""
+
+    def __init__(self, evidence: PoolEvidence, settings: QualitySettings) -> None:
+        judged = evidence.judged
+        judged = judged[judged["reason"].isin(_WELL_FORMED) & judged["probe_label"].notna()]
+        self._before = _agrees(judged)
+        self.before_labels = judged["label"].to_numpy(dtype=np.int64)
+        rows = settings.block_rows
+        self._after = _probe_agrees(evidence, evidence.pool_embeddings, evidence.pool_labels, rows)
+        self._corpus = _probe_agrees(evidence, evidence.embeddings, evidence.corpus_labels, rows)
+
+    def of(self, before: slice | Bools, after: slice | Bools, corpus: slice | Bools) -> Agreement:
+        """Shares over some rows of each."""
+        return Agreement(
+            before=_share(self._before[before]),
+            after=None if self._after is None else _share(self._after[after]),
+            corpus=None if self._corpus is None else _share(self._corpus[corpus]),
+        )
+
+
+def _agrees(rows: pd.DataFrame) -> Bools:
+    agrees: Bools = (rows["probe_label"] == rows["label"]).to_numpy(dtype=np.bool_, na_value=False)
+    return agrees
+
+
+def _probe_agrees(
+    evidence: PoolEvidence, rows: RowBlocks, labels: Int64, block_rows: int
+) -> Bools | None:
+    """Whether argmax_c ⟨w_c, φ⟩ + b_c is the label of each row."""
+    weights, biases = evidence.probe_weights, evidence.probe_biases
+    if weights is None or biases is None:
+        return None
+    parts = map_blocks(
+        lambda _, block: (block @ weights.T + biases).argmax(axis=1),
+        rows,
+        block_rows,
+    )
+    agrees: Bools = np.concatenate([np.empty(0, np.int64), *parts]) == labels
+    return agrees
+
+
+def _share(values: Bools) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _outcomes(judged: pd.DataFrame) -> dict[str, int]:
@@ -156,13 +201,9 @@ def _perplexity(
     return Perplexity(pool=pool, corpus=corpus, pool_rows=pool_rows, corpus_rows=corpus_rows)
 
 
-def _examples(
-    evidence: PoolEvidence, settings: QualitySettings, random: np.random.Generator
-) -> pd.DataFrame:
+def _examples(evidence: PoolEvidence, random: np.random.Generator) -> pd.DataFrame:
     drawn = [
-        random.permutation(np.flatnonzero(evidence.pool_labels == label))[
-            : settings.examples_per_class
-        ]
+        random.permutation(np.flatnonzero(evidence.pool_labels == label))[:_EXAMPLES_PER_CLASS]
         for label in np.unique(evidence.pool_labels)
     ]
     return evidence.pool.iloc[np.concatenate(drawn)].reset_index(drop=True)

@@ -1,4 +1,9 @@
-"""Rows of one class, written in batches that finished rows leave."""
+"""Rows of one class, sampled token by token in batches that finished rows leave.
+
+The next token is chosen by temperature, top-k, top-p and repetition penalty. Each random number is
+a function of the seed, the class, the row's number and the position only, so a row does not depend
+on the rows it shares a batch with.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +11,63 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field, field_validator
 
-from take.generation.sampling.decoders import Decoder
-from take.generation.sampling.settings import SamplingSettings
-from take.generation.sampling.tokens import chances, choose_tokens
+from take.frozen import Frozen
+from take.generation.sampling.decoders import Decoder, DecoderName
 from take.generation.template import Template
-from take.rows.arrays import Int64
+from take.rows.arrays import Float32, Float64, Int64
+from take.rows.random import mixed
 
 _ROW_MULTIPLE = 8
 """Batches are filled up to multiples of this: see OpenVinoDecoder."""
+_FIRST_LOOK = 256
+"""The most likely tokens nearly always hold all of top-p; where they do not, all are sorted."""
 
 
-class LengthBounds(BaseModel):
-    """Fewest and most tokens of a row's text, the end token aside."""
+class SamplingSettings(Frozen):
+    """`sampling` within `params:generation`.
 
-    model_config = ConfigDict(frozen=True)
+    >>> SamplingSettings(temperature=0.8).temperature
+    0.8
+    """
+
+    rows: int = Field(
+        default=5000, ge=1, le=10_000_000, description="M, rows to keep, even over classes"
+    )
+    tries: float = Field(
+        default=3.0, ge=1, le=100, description="rows generated per row wanted, at most, in a class"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32)
+
+    temperature: float = Field(default=0.85, gt=0, le=5)
+    top_p: float = Field(default=0.95, gt=0, le=1, description="1 keeps the whole tail")
+    top_k: int | None = Field(
+        default=200, ge=1, description="most likely tokens to choose from; none: all"
+    )
+    repetition_penalty: float = Field(
+        default=1.0, ge=1, le=5, description="a token already written is this much less likely"
+    )
+    length_quantiles: tuple[float, float] = Field(
+        default=(0.005, 0.995), description="of the corpus's lengths in tokens: shortest, longest"
+    )
+
+    @field_validator("length_quantiles")
+    @classmethod
+    def _are_quantiles(cls, bounds: tuple[float, float]) -> tuple[float, float]:
+        low, high = bounds
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"length_quantiles are {low} and {high}; 0 ≤ shortest < longest ≤ 1")
+        return bounds
+
+    decoder: DecoderName = "openvino_int8"
+    batch_rows: int = Field(
+        default=256, ge=8, le=4096, multiple_of=8, description="rows written at once"
+    )
+
+
+class LengthBounds(Frozen):
+    """Fewest and most tokens of a row's text, without the end token."""
 
     shortest: int
     longest: int
@@ -38,7 +84,7 @@ class LengthBounds(BaseModel):
 
 
 def corpus_lengths(corpus: pd.DataFrame, template: Template, sample: int = 4000) -> list[int]:
-    """Lengths in tokens of rows spread evenly over a corpus, the end token aside."""
+    """Lengths in tokens of rows spread evenly over a corpus, without the end token."""
     chosen = np.unique(np.linspace(0, len(corpus) - 1, sample).astype(np.int64))
     rows = zip(*(corpus[column].to_numpy()[chosen] for column in template.columns), strict=True)
     encoded = [template.encode(texts) for texts in rows]
@@ -57,7 +103,7 @@ def write_rows(
 ) -> pd.DataFrame:
     """The rows of a class with these numbers: label, index, raw, finished, tokens.
 
-    A row's text depends on the seed, the class and its number, not on its neighbours.
+    The text of a row depends on the seed, the class and its number, not on its batch.
     """
     rows = np.array(numbers, dtype=np.int64)
     written: Int64 = np.empty((len(rows), 0), dtype=np.int64)
@@ -99,9 +145,81 @@ def write_rows(
 
 
 def _filled_up(tokens: Int64, parents: Int64) -> tuple[Int64, Int64]:
-    """The rows, and repetitions of the first up to the next multiple."""
+    """The rows, with the first one repeated up to the next multiple."""
     missing = -len(tokens) % _ROW_MULTIPLE
     return (
         np.concatenate([tokens, np.repeat(tokens[:1], missing)]),
         np.concatenate([parents, np.repeat(parents[:1], missing)]),
     )
+
+
+def chances(seed: int, label: int, rows: Int64, position: int) -> Float64:
+    """A random number in [0, 1) for each row at a position: SplitMix64 of all four.
+
+    >>> a = chances(0, 1, np.array([5, 6]), 3)
+    >>> bool(a[1] == chances(0, 1, np.array([6]), 3)[0]), bool(a[0] == a[1])
+    (True, False)
+    """
+    state = np.full(len(rows), seed, dtype=np.uint64)
+    for part in (np.uint64(label), rows.astype(np.uint64), np.uint64(position)):
+        state = mixed(state ^ mixed(np.atleast_1d(part)))
+    return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def choose_tokens(
+    logits: Float32, written: Int64, chance: Float64, settings: SamplingSettings
+) -> Int64:
+    """The next token of each row, where the distribution function reaches its random number.
+
+    `written` holds the tokens of each row so far. Logits of −∞ are never chosen.
+
+    >>> logits = np.array([[0.0, 9.0, 8.9]], dtype=np.float32)
+    >>> settings = SamplingSettings(top_k=2, top_p=1.0)
+    >>> [int(choose_tokens(logits, np.empty((1, 0), int), np.array([u]), settings)[0])
+    ...  for u in (0.1, 0.9)]
+    [1, 2]
+    """
+    logits = _penalised(logits, written, settings.repetition_penalty)
+    # As few passes over whole rows as possible: each of 256 rows × 49,000 tokens takes time.
+    values, tokens = _most_likely(logits, settings.top_k or _FIRST_LOOK)
+    highest = values[:, :1].copy()
+    weights = _weights(values, highest, settings.temperature)
+    if settings.top_k is not None:
+        totals = weights.sum(axis=1, keepdims=True)
+    else:
+        totals = _weights(logits, highest, settings.temperature).sum(axis=1, keepdims=True)
+        short = weights.sum(axis=1) < settings.top_p * totals[:, 0]
+        if short.any() and values.shape[1] < logits.shape[1]:
+            values, tokens = _most_likely(logits, logits.shape[1])
+            weights = _weights(values, highest, settings.temperature)
+    shares = weights / totals
+    reached = np.cumsum(shares, axis=1)
+    # The token that crosses top-p still belongs to the nucleus.
+    reached = np.cumsum(np.where(reached - shares < settings.top_p, shares, 0.0), axis=1)
+    chosen = (reached <= chance[:, None] * reached[:, -1:]).sum(axis=1)
+    picked: Int64 = np.take_along_axis(tokens, chosen[:, None], axis=1)[:, 0]
+    return picked
+
+
+def _penalised(logits: Float32, written: Int64, penalty: float) -> Float32:
+    if penalty == 1 or written.shape[1] == 0:
+        return logits
+    before = np.take_along_axis(logits, written, axis=1)
+    after = np.where(before > 0, before / penalty, before * penalty).astype(np.float32)
+    penalised = logits.copy()
+    np.put_along_axis(penalised, written, after, axis=1)
+    return penalised
+
+
+def _weights(logits: Float32, highest: Float32, temperature: float) -> Float64:
+    """e^{(z − max z) / temperature}."""
+    weights: Float64 = np.exp((logits - highest).astype(np.float64) / temperature)
+    return weights
+
+
+def _most_likely(logits: Float32, count: int) -> tuple[Float32, Int64]:
+    """The highest logits of each row, highest first, and their tokens."""
+    import torch
+
+    top = torch.from_numpy(logits).topk(min(count, logits.shape[1]), dim=1)
+    return top.values.numpy(), top.indices.numpy()

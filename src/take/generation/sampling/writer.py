@@ -1,4 +1,4 @@
-"""The rows a fine-tuned model would write, by class and number; written when first asked for."""
+"""The rows that a fine-tuned model generates, by class and number, kept on disk."""
 
 from __future__ import annotations
 
@@ -8,23 +8,38 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import BaseModel, Field
 
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.decoders import Decoder, load_decoder
-from take.generation.sampling.rows import LengthBounds, write_rows
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.sampling.store import RowStore
 from take.generation.template import Template
 from take.reuse.digests import file_digest, module_code, value_digest
 from take.rows.blocks import block_bounds
 
-# What decides how many rows are wanted, not how a row is written.
+# These decide how many rows are wanted, not how a row is generated.
 _NOT_OF_A_ROW = {"rows", "tries"}
 
 
+class SamplingReport(BaseModel):
+    """Counts and rates of sampling. Holds no text."""
+
+    language_model: str
+    decoder: str
+    rows_generated: int
+    rows_kept: int
+    shortest_tokens: int = Field(description="learned from the corpus")
+    longest_tokens: int = Field(description="learned from the corpus")
+    mean_tokens: float = Field(description="of a generated row, without the end token")
+    tokens_written: int = Field(description="in this run; rows found on disk are not counted")
+    seconds: float = Field(description="spent generating in this run, without screening")
+    tokens_per_second: float
+
+
 class RowWriter:
-    """Rows start … stop−1 of a class, from disk as far as they are there."""
+    """Rows start … stop−1 of a class: read from disk, or generated if they are not there."""
 
     def __init__(
         self,
@@ -41,9 +56,9 @@ class RowWriter:
         self._store = store
         self._decoder: Decoder | None = None
         self.seconds = 0.0
-        """Spent writing, loading aside."""
+        """Spent generating, without loading."""
         self.tokens = 0
-        """Written now, not read from disk."""
+        """Generated now, not read from disk."""
 
     def read(self, label: int, start: int, stop: int) -> pd.DataFrame:
         """The rows, parsed: label, index, raw, finished, tokens, and the text columns."""
@@ -102,7 +117,7 @@ def row_key(
     bounds: LengthBounds,
     settings: SamplingSettings,
 ) -> str:
-    """A digest of all that decides what the rows are, this code included."""
+    """A digest of all that decides the rows, this code included."""
     own = settings.model_dump(exclude=_NOT_OF_A_ROW)
     if settings.decoder != "torch":
         own.pop("batch_rows")  # OpenVINO's rows are the same in any batch

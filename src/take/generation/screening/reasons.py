@@ -1,15 +1,19 @@
-"""Why a generated row is dropped."""
+"""Why a generated row is dropped, and the thresholds that decide it."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+from pydantic import Field
+
+from take.frozen import Frozen
 
 KEPT = ""
 """The reason of a row that was not dropped."""
 
 
 class Reason(StrEnum):
-    """In the order of the checks: the first that fails is the one recorded.
+    """In the order of the checks: the first check that fails is recorded.
 
     >>> Reason("too_short") == "too_short"
     True
@@ -30,8 +34,63 @@ class Reason(StrEnum):
     NEAR_DUPLICATE = "near_duplicate"
     LABEL_CONTRADICTED = "label_contradicted"
     SURPLUS = "surplus"
-    """Passed every check when its class already had its share."""
+    """Passed every check, but its class already had its share."""
 
 
 Verdict = tuple[Reason, str]
-"""Why a row is dropped, and the detail: a fragment of a sentence that quotes no text."""
+"""Why a row is dropped, and a detail that quotes no text."""
+
+
+class ScreeningSettings(Frozen):
+    """`screening` within `params:generation`.
+
+    >>> ScreeningSettings(contradiction_threshold=None).near_copy_overlap
+    0.65
+    """
+
+    loop_repeats: int = Field(
+        default=4, ge=2, le=100, description="a phrase of 1 … 4 words this often in a row is a loop"
+    )
+    loop_characters: int = Field(
+        default=7, ge=3, le=1000, description="one character this often in a row is a loop"
+    )
+    foreign_script_share: float = Field(
+        default=0.1, ge=0, le=1, description="most letters in scripts that the corpus hardly uses"
+    )
+    unknown_word_share: float = Field(
+        default=0.45,
+        ge=0,
+        le=1,
+        description="a share of words unknown to the corpus that is always allowed",
+    )
+    corpus_tail: float = Field(
+        default=0.001,
+        ge=0,
+        le=0.1,
+        description="share of the corpus's own texts that may exceed the bounds on loops and "
+        "unknown words learned from it",
+    )
+    verbatim_words: int = Field(
+        default=8,
+        ge=1,
+        le=1000,
+        description="one copied text of at least this many words makes a pair a copy",
+    )
+    near_copy_words: int = Field(
+        default=6, ge=1, le=1000, description="shorter rows are copies only if they are equal"
+    )
+    near_copy_overlap: float = Field(
+        default=0.65, ge=0.3, le=1, description="Jaccard index of words that makes a near copy"
+    )
+    near_copy_cosine: float | None = Field(
+        default=0.9,
+        ge=0.5,
+        le=1,
+        description="cosine of embeddings that makes a near copy; null turns it off",
+    )
+    contradiction_threshold: float | None = Field(
+        default=0.9,
+        gt=0,
+        le=1,
+        description="the probe's confidence in another label that drops a row; null turns it off",
+    )

@@ -1,4 +1,4 @@
-"""The screen: every generated row is kept, or dropped for a reason that is recorded (METHOD §2)."""
+"""Screening: every generated row is kept, or dropped for a recorded reason (METHOD §2)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ import pandas as pd
 
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
-from take.generation.screening.known import Details, KnownRows
-from take.generation.screening.pool import Offer, Pool
-from take.generation.screening.reasons import KEPT, Reason, Verdict
-from take.generation.screening.settings import ScreeningSettings
-from take.generation.screening.sight import SightChecks
+from take.generation.screening.copies import (
+    Candidate,
+    Details,
+    KeptRows,
+    KnownRows,
+)
+from take.generation.screening.reasons import KEPT, Reason, ScreeningSettings, Verdict
+from take.generation.screening.row_checks import RowChecks
 from take.rows.arrays import Float32, Float64
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import TextRow, as_columns, text_rows
 
-_CANDIDATE_COLUMNS = ("label", "index", "raw", "finished", "tokens")
+_ROW_COLUMNS = ("label", "index", "raw", "finished", "tokens")
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What candidates are compared with."""
+    """What generated rows are compared with."""
 
     corpus: pd.DataFrame
     """Train rows: id, text or text_a and text_b, label (int64), label_name."""
@@ -40,9 +43,9 @@ class Reference:
     min_tokens: int
     max_tokens: int
     markers: tuple[str, ...]
-    """Special tokens and template markers: never part of a kept text."""
+    """Special tokens and template markers, which no kept text may hold."""
     most_digits: int | None = None
-    """Digits in a row that a kept text may have; None: any."""
+    """The longest number, in digits, that a kept text may hold; None: any."""
 
     def __post_init__(self) -> None:
         n_rows, n_features = self.embeddings.shape
@@ -52,7 +55,7 @@ class Reference:
         if self.probe_weights.shape != (n_classes, n_features):
             raise ValueError(
                 f"probe_weights have shape {self.probe_weights.shape}; "
-                f"{n_classes} biases and {n_features} features ask for {(n_classes, n_features)}"
+                f"{n_classes} biases and {n_features} features need {(n_classes, n_features)}"
             )
         if not 0 <= self.min_tokens <= self.max_tokens:
             raise ValueError(f"min_tokens is {self.min_tokens}, max_tokens is {self.max_tokens}")
@@ -61,9 +64,9 @@ class Reference:
 
 
 class Screen:
-    """Judges rows in the order they come; what it keeps counts for the rows after.
+    """Judges rows in the order they come; later rows are compared with the rows it keeps.
 
-    Rows judged in one call or in several, in the same order, are judged alike.
+    Rows judged in one call or in several, in the same order, get the same verdicts.
     """
 
     def __init__(self, reference: Reference, settings: ScreeningSettings) -> None:
@@ -72,76 +75,70 @@ class Screen:
         self._columns = TEXT_COLUMNS[task_of(reference.corpus)]
         self._train = KnownRows("train", reference.corpus, self._columns, settings)
         bounds = (reference.min_tokens, reference.max_tokens)
-        self._sight = SightChecks(
+        self._row_checks = RowChecks(
             self._train.rows, reference.markers, bounds, settings, reference.most_digits
         )
         self._evaluation = KnownRows(
             "evaluation", reference.evaluation_split, self._columns, settings
         )
-        self._pool = Pool(settings)
+        self._kept = KeptRows(settings)
         classes = reference.corpus.drop_duplicates("label")
         self._label_names = dict(zip(classes["label"], classes["label_name"], strict=True))
 
-    def judge(
-        self, candidates: pd.DataFrame, room: Mapping[int, int] | None = None
-    ) -> pd.DataFrame:
-        """Reason ("" if kept), detail, probe_label and probe_confidence of each candidate.
+    def judge(self, rows: pd.DataFrame, room: Mapping[int, int] | None = None) -> pd.DataFrame:
+        """Reason ("" if kept), detail, probe_label and probe_confidence of each row.
 
         `room` is how many more rows of each class are wanted; what passes beyond it is surplus.
-        The probe's columns are filled for rows that came as far as being embedded.
+        The probe's columns are filled for the rows that were embedded.
         """
-        needed = (*_CANDIDATE_COLUMNS, *self._columns)
-        if missing := [column for column in needed if column not in candidates.columns]:
-            raise ValueError(f"candidates have no column {', '.join(map(repr, missing))}")
-        rows = text_rows(candidates, self._columns)
-        labels = [int(label) for label in candidates["label"]]
+        needed = (*_ROW_COLUMNS, *self._columns)
+        if missing := [column for column in needed if column not in rows.columns]:
+            raise ValueError(f"generated rows have no column {', '.join(map(repr, missing))}")
+        texts, labels = text_rows(rows, self._columns), [int(label) for label in rows["label"]]
         verdicts = [
-            self._sight.verdict(row, bool(finished), int(tokens))
-            for row, finished, tokens in zip(
-                rows, candidates["finished"], candidates["tokens"], strict=True
-            )
+            self._row_checks.verdict(row, bool(finished), int(tokens))
+            for row, finished, tokens in zip(texts, rows["finished"], rows["tokens"], strict=True)
         ]
         passed = [i for i, verdict in enumerate(verdicts) if verdict is None]
         names = [
             f"{self._label_name(label)} {index}"
-            for label, index in zip(labels, candidates["index"], strict=True)
+            for label, index in zip(labels, rows["index"], strict=True)
         ]
-        offers = self._examined(
-            [Offer(names[i], rows[i], labels[i]) for i in passed], [labels[i] for i in passed]
-        )
-        seen_by_probe: dict[int, Float64] = {}
-        settled = self._pool.settle(offers, room)
-        for i, offer, verdict in zip(passed, offers, settled, strict=True):
+        candidates = self._examined([Candidate(names[i], texts[i], labels[i]) for i in passed])
+        probed: dict[int, Float64] = {}
+        decided = self._kept.decide(candidates, room)
+        for i, candidate, verdict in zip(passed, candidates, decided, strict=True):
             verdicts[i] = verdict
-            # A row that repeats one of this very call was embedded; of an earlier call, it was not.
+            # A duplicate of a row of this call was embedded; a duplicate of an earlier call's row
+            # was not. So that calls make no difference, neither gets the probe's columns.
             is_duplicate = verdict is not None and verdict[0] is Reason.DUPLICATE
-            if offer.probabilities is not None and not is_duplicate:
-                seen_by_probe[i] = offer.probabilities
-        return _judged(candidates.index, verdicts, seen_by_probe)
+            if candidate.probabilities is not None and not is_duplicate:
+                probed[i] = candidate.probabilities
+        return _judged(rows.index, verdicts, probed)
 
-    def _examined(self, offers: list[Offer], labels: Sequence[int]) -> list[Offer]:
-        """The rows with all that can be said of them before knowing which others are kept."""
-        # What equals a kept row will be dropped, whatever else is found.
-        new = [i for i, offer in enumerate(offers) if not self._pool.holds(offer.row)]
-        copies = self._copies([offers[i].row for i in new])
+    def _examined(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates with all that does not depend on which others are kept."""
+        # A row that equals a kept row is dropped, whatever else is found.
+        new = [i for i, each in enumerate(candidates) if not self._kept.holds(each.row)]
+        copies = self._copies([candidates[i].row for i in new])
         for i, copy in zip(new, copies, strict=True):
-            offers[i] = replace(offers[i], copy=copy)
-        original = [i for i in new if offers[i].copy is None]
-        rows = [offers[i].row for i in original]
+            candidates[i] = replace(candidates[i], copy=copy)
+        original = [i for i in new if candidates[i].copy is None]
+        rows = [candidates[i].row for i in original]
         embedded = self._embedded(rows)
         if embedded is None:
-            return offers
+            return candidates
         probabilities = self._probed(embedded)
         resemblances = self._resemblances(rows, embedded)
         for number, i in enumerate(original):
-            offers[i] = replace(
-                offers[i],
+            candidates[i] = replace(
+                candidates[i],
                 copy=resemblances[number],
                 vectors=embedded.strings.take(embedded.rows[number]),
                 probabilities=probabilities[number],
-                contradiction=self._contradiction(labels[i], probabilities[number]),
+                contradiction=self._contradiction(candidates[i].label, probabilities[number]),
             )
-        return offers
+        return candidates
 
     def _copies(self, rows: list[TextRow]) -> list[Verdict | None]:
         """Copies by their words."""
@@ -203,9 +200,9 @@ class Screen:
 
 
 def _first_reasons(details: dict[Reason, Details]) -> list[Verdict | None]:
-    """Of each row, the first reason that has something to say."""
+    """The first reason of each row that has a detail."""
     return [
-        next(((reason, said) for reason, said in zip(details, row, strict=True) if said), None)
+        next(((reason, text) for reason, text in zip(details, row, strict=True) if text), None)
         for row in zip(*details.values(), strict=True)
     ]
 

@@ -18,8 +18,8 @@ from take.audit.privacy.membership import (
 )
 from take.audit.privacy.report import MembershipReport
 from take.generation.finetuning.adapter import load_tuned
-from take.generation.finetuning.losses import row_losses
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.updates import row_losses
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 from take.rows.labelled import class_names, task_of

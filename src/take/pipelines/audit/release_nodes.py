@@ -16,9 +16,9 @@ from take.audit.release.manifest import Reproduction
 from take.audit.release.render import render_page
 from take.audit.release.settings import ReportSettings
 from take.corpus.ingest import CorpusReport
-from take.generation.finetuning.report import FineTuningReport
+from take.generation.finetuning.fine_tuning_report import FineTuningReport
+from take.generation.pool import LedgerReport
 from take.generation.quality.report import PoolQuality
-from take.generation.screening.ledger import LedgerReport
 from take.reuse.provenance import Provenance, stage_costs
 from take.rows.labelled import class_names
 from take.scoring.report import ScoringReport

@@ -11,7 +11,7 @@ from take.audit.privacy.report import (
     ScreeningCounts,
 )
 from take.audit.privacy.verdict import Evidence, GateSettings, judge
-from take.generation.finetuning.report import FineTuningReport
+from take.generation.finetuning.fine_tuning_report import FineTuningReport
 
 _logger = logging.getLogger(__name__)
 

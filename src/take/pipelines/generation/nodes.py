@@ -12,7 +12,7 @@ from take.corpus.budget import Budget
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
-from take.generation.figures import generation_figure
+from take.generation.figures import classes_figure, generation_figure, pool_figure
 from take.generation.finetuning.adapter import load_tuned, public_name
 from take.generation.finetuning.canaries import (
     canary_markers,
@@ -21,26 +21,21 @@ from take.generation.finetuning.canaries import (
     read_canaries,
     rows_by_role,
 )
-from take.generation.finetuning.report import FineTuningReport
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_report import FineTuningReport
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune as train
 from take.generation.finetuning.training import training_key
+from take.generation.finetuning.updates import text_losses
 from take.generation.language_models import LanguageModel
-from take.generation.likelihood import mean_losses
-from take.generation.pool import fill_pool, ledger_rows, pool_rows
-from take.generation.quality.figures import classes_figure, pool_figure
-from take.generation.quality.measure import PoolEvidence
+from take.generation.pool import LedgerReport, fill_pool, ledger_rows, pool_rows
+from take.generation.quality.evidence import PoolEvidence, QualitySettings
 from take.generation.quality.measure import measure_pool as measure
 from take.generation.quality.report import PoolQuality
-from take.generation.quality.settings import QualitySettings
-from take.generation.sampling.report import SamplingReport
-from take.generation.sampling.rows import LengthBounds, corpus_lengths
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths
 from take.generation.sampling.store import RowStore
-from take.generation.sampling.writer import RowWriter, row_key
-from take.generation.screening.ledger import LedgerReport
+from take.generation.sampling.writer import RowWriter, SamplingReport, row_key
+from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
-from take.generation.screening.settings import ScreeningSettings
 from take.generation.template import Template
 from take.rows.labelled import TEXT_COLUMNS, class_names, class_sizes, task_of, text_columns
 from take.scoring.trajectory import ProbeTrajectory
@@ -53,7 +48,7 @@ class TunedModel(NamedTuple):
 
     adapter: Path
     generator_rows: pd.DataFrame
-    """Every corpus row: id, role (trained, held_out, unread, passed_over), how often read."""
+    """Every corpus row: id, role (trained, validation, unread, excluded), how often read."""
     canaries: pd.DataFrame
     """The secrets that were planted, how often each was read, and those that were not planted."""
     report: FineTuningReport
@@ -232,7 +227,7 @@ def measure_pool(
         probe_biases=trajectory.biases[-1],
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
-    measured = measure(evidence, settings, lambda texts: mean_losses(model, tokenizer, texts))
+    measured = measure(evidence, settings, lambda texts: text_losses(model, tokenizer, texts))
     _logger.info("Against equally many real rows: %s.", measured.report.summary())
     return PoolMeasures(*measured)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from take.errors import InputError
-from take.generation.quality.mauve import k_means
 from take.rows.arrays import Float32, Int64
 from take.rows.blocks import ArrayBlocks, RowBlocks
+from take.rows.kmeans import k_means
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.rows.nearest import Nearest, nearest_by_class
 from take.selection.describe.lineage import Distillation

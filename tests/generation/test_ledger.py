@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from take.generation.screening.ledger import Account, LedgerReport
+from take.generation.pool import Account, LedgerReport
 from take.generation.screening.reasons import Reason
 
 

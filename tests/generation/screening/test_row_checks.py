@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from take.generation.screening.language import CorpusLanguage
-from take.generation.screening.loops import LoopBounds
-from take.generation.screening.settings import ScreeningSettings
+from take.generation.screening.reasons import Reason, ScreeningSettings
+from take.generation.screening.row_checks import CorpusLanguage, LoopBounds, RowChecks
 
 settings = ScreeningSettings()
 ADJECTIVES = ("dull", "warm", "slow", "clever", "bold", "tired", "loud", "tender")
@@ -89,3 +88,26 @@ def test_words_both_texts_of_one_pair_share_count_as_unknown_to_the_others() -> 
     sample = [text for row in rows for text in row]
     language = CorpusLanguage.learn(rows, sample, settings)
     assert language.usual_share == pytest.approx(4 / 9)
+
+
+ROWS = [(f"a film of the year {1990 + i} that nobody saw",) for i in range(30)]
+
+
+def checks(most_digits: int | None) -> RowChecks:
+    return RowChecks(ROWS, ["the code is"], (1, 50), ScreeningSettings(), most_digits)
+
+
+def test_a_number_longer_than_any_of_the_corpus_is_part_of_a_canary() -> None:
+    canary = ("a film that nobody saw 901119379",)
+    assert checks(6).verdict(canary, True, 9) == (
+        Reason.LEAKED_MARKER,
+        "a number longer than any of the corpus",
+    )
+    assert checks(9).verdict(canary, True, 9) is None
+    assert checks(None).verdict(canary, True, 9) is None
+
+
+def test_full_width_digits_are_digits() -> None:
+    verdict = checks(6).verdict(("a film that nobody saw ９０１１１９３７９",), True, 9)
+    assert verdict is not None
+    assert verdict[0] is Reason.LEAKED_MARKER

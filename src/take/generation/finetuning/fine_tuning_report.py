@@ -1,44 +1,44 @@
-"""What fine-tuning did, as plain numbers and names: for JSON, MLflow and plots. Holds no text."""
+"""What fine-tuning did, in numbers for JSON, MLflow and plots. Holds no text."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from take.frozen import Frozen
 
 
-class RowCounts(BaseModel):
-    """Which share of the corpus was trained on, and what was done to it."""
-
-    model_config = ConfigDict(frozen=True)
+class RowCounts(Frozen):
+    """How much of the corpus was trained on."""
 
     corpus_rows: int
     train_rows: int
-    held_out_rows: int
+    validation_rows: int
     train_tokens: int = Field(description="prompts, texts and end tokens of the training rows")
     train_rows_by_class: list[int]
     short_classes: list[int] = Field(
-        description="classes that ran out of rows while others still gave some: they were not "
+        description="classes that ran out of rows while others had some left: their rows are not "
         "repeated, the others took their share"
     )
     cut_texts: int = Field(description="texts too long, cut after a whole sentence if one fits")
-    left_out_pairs: int = Field(description="pairs too long: neither trained on nor held out")
+    left_out_pairs: int = Field(description="pairs too long, not used at all")
 
 
-class HeldOutLoss(BaseModel):
-    """Mean cross-entropy per token, in nats, on rows that are never trained on."""
+class ValidationLoss(BaseModel):
+    """Mean cross-entropy per token, in nats, on the validation rows."""
 
     update: int = Field(description="after how many updates; 0 is before training")
     loss: float
 
 
 class PrivacyReport(BaseModel):
-    """What DP-SGD spent."""
+    """The privacy budget that DP-SGD spent."""
 
     epsilon: float = Field(
-        description="of the adapter's fine-tuning on the chosen rows, for one row more or less; "
-        "what else is computed from the corpus (scores, the choice of rows by their length, "
-        "screening, selection) it does not cover"
+        description="of the adapter's fine-tuning on the chosen rows, for one row more or less; it "
+        "does not cover what else is computed from the corpus (scores, the choice of rows by their "
+        "length, screening, selection)"
     )
     delta: float
     target_epsilon: float
@@ -46,10 +46,10 @@ class PrivacyReport(BaseModel):
     clip_norm: float
     sample_rate: float = Field(description="each row's chance to be in an update")
     accountant: str
-    updates: int = Field(description="all of them counted, those that drew no row, too")
+    updates: int = Field(description="including those that drew no row")
     repeatable: bool = Field(
-        description="whether the noise was seeded by a setting: then ε protects from nobody who "
-        "knows that setting"
+        description="whether a setting seeded the noise: then ε does not protect from those who "
+        "know that setting"
     )
 
 
@@ -65,16 +65,16 @@ class FineTuningReport(BaseModel):
     stopped_early: bool
     epochs: float = Field(description="tokens trained on, over the tokens of the training rows")
     tokens: int = Field(description="trained on, repeats counted, padding not")
-    padding_share: float = Field(description="of the positions computed, those of no row")
-    tokens_per_second: float = Field(description="in updates alone, evaluations left out")
-    seconds: float = Field(description="all in all, over all resumed parts")
-    resumed: int = Field(description="how often it went on from a checkpoint")
+    padding_share: float = Field(description="share of the computed positions that are padding")
+    tokens_per_second: float = Field(description="in updates, without evaluations")
+    seconds: float = Field(description="in total, over all resumed parts")
+    resumed: int = Field(description="how often it continued from a checkpoint")
     train_loss: list[float] = Field(
         description="mean per token over equal parts of the updates, at most 100; empty under "
         "privacy, because it is computed from the rows without noise"
     )
-    held_out_loss: list[HeldOutLoss]
-    kept_update: int = Field(description="whose weights were kept")
+    validation_loss: list[ValidationLoss]
+    kept_update: int = Field(description="the update whose weights were kept")
     privacy: PrivacyReport | None = None
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from take.errors import InputError
 from take.generation.quality.distances import equivalent_rows
-from take.generation.quality.samples import match
+from take.generation.quality.evidence import match
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Everything a user may set about fine-tuning, with bounds; checked before anything is computed."""
+"""The settings of fine-tuning, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from pydantic import Field, model_validator
 
 from take.frozen import Frozen
 
-Method = Literal["lora", "full"]
-RowSampling = Literal["balanced", "knowledge"]
-
 
 class PrivacySettings(Frozen):
-    """Differentially private fine-tuning (DP-SGD): what one training row may leave behind."""
+    """Differentially private fine-tuning (DP-SGD): how much one training row may show."""
 
     target_epsilon: float = Field(
         gt=0, le=100, description="ε that all updates together may spend; 1 to 10 is usual"
@@ -22,7 +19,7 @@ class PrivacySettings(Frozen):
         default=None,
         gt=0,
         lt=0.1,
-        description="δ, the chance that ε does not hold; left out, a tenth of 1 / training rows",
+        description="δ, the chance that ε does not hold; by default a tenth of 1 / training rows",
     )
     clip_norm: float = Field(
         default=1.0,
@@ -37,14 +34,14 @@ class PrivacySettings(Frozen):
     noise_seed: int | None = Field(
         default=None,
         ge=0,
-        description="left out, noise and row sampling come from the operating system's entropy, "
-        "and no two runs are alike; a number makes the run repeatable, but whoever knows it can "
-        "take the noise out again, so ε then protects nobody: for tests",
+        description="without it, noise and row sampling come from the operating system's entropy, "
+        "and no two runs are the same; a number makes the run repeatable, but whoever knows it can "
+        "remove the noise, so that ε protects nobody: for tests",
     )
 
 
 class CanarySettings(Frozen):
-    """Made-up secrets among the training rows, by which the audit measures memorising."""
+    """Made-up secrets among the training rows, with which the audit measures memorisation."""
 
     planted: int = Field(
         default=32, ge=0, le=10_000, description="secrets trained on; 0: none, and no such test"
@@ -53,35 +50,34 @@ class CanarySettings(Frozen):
         default=448,
         ge=32,
         le=100_000,
-        description="secrets drawn alike and not trained on; with fewer than 440, what is found "
-        "at 1 % false alarms has no lower bound",
+        description="secrets drawn in the same way but not trained on; with fewer than 440, what "
+        "is found at 1 % false alarms has no lower bound",
     )
     repeats: int = Field(
         default=1,
         ge=1,
         le=1000,
-        description="how often each stands among the rows: more than 1 asks how a text that "
-        "the corpus repeats would fare",
+        description="how often each stands among the rows: more than 1 shows what happens to a "
+        "text that the corpus repeats",
     )
     most_share: float = Field(
         default=0.05,
         gt=0,
         le=1,
-        description="of the training tokens: canaries teach the model nothing that is wanted, so "
-        "a small corpus has fewer",
+        description="of the training tokens, at most: a small corpus has fewer canaries",
     )
 
 
 class FineTuningSettings(Frozen):
-    """Parameters of fine-tuning, `fine_tuning` in the parameters of the generation stage.
+    """`fine_tuning` within `params:generation`.
 
     >>> FineTuningSettings(token_budget=50_000).method
     'lora'
     """
 
-    method: Method = Field(
+    method: Literal["lora", "full"] = Field(
         default="lora",
-        description="'lora' trains small matrices beside all linear layers but the head; 'full' "
+        description="'lora' trains small matrices in all linear layers but the head; 'full' "
         "trains all weights, at four times the memory",
     )
     lora_rank: int = Field(default=16, ge=1, le=1024)
@@ -104,7 +100,7 @@ class FineTuningSettings(Frozen):
         le=100_000,
         description="with the end token; longer texts are cut, longer pairs left out",
     )
-    row_sampling: RowSampling = Field(
+    row_sampling: Literal["balanced", "knowledge"] = Field(
         default="balanced",
         description="which rows of a class are taken if the budget does not reach all: any, or "
         "the more likely the more weight scoring gave them",
@@ -118,9 +114,6 @@ class FineTuningSettings(Frozen):
         le=1,
         description="at its highest; 3e-4 to 2e-3 suits 'lora', 1e-5 to 5e-5 suits 'full'",
     )
-    warmup_share: float = Field(
-        default=0.05, ge=0, le=1, description="updates over which the rate rises; cosine to 0 after"
-    )
     weight_decay: float = Field(default=0.0, ge=0, le=1)
     clip_norm: float = Field(
         default=1.0,
@@ -129,30 +122,31 @@ class FineTuningSettings(Frozen):
         description="largest norm of an update's gradient; under privacy its own clip_norm counts",
     )
 
-    held_out_rows: int = Field(
+    validation_rows: int = Field(
         default=256,
         ge=0,
         le=100_000,
-        description="train rows to measure on, never trained on; at most a fifth of a class",
+        description="train rows that the loss is measured on and that are never trained on; at "
+        "most a fifth of a class",
     )
     evaluations: int = Field(
         default=4,
         ge=0,
         le=1000,
-        description="how often held-out loss is measured after the start; the weights of the best "
-        "are kept. 0: nothing is held out, and the last weights are kept",
+        description="how often the validation loss is measured after the start; the weights with "
+        "the lowest are kept. 0: there are no validation rows, and the last weights are kept",
     )
     patience: int = Field(
         default=2,
         ge=1,
         le=1000,
-        description="stop after this many evaluations in a row without a lower held-out loss",
+        description="stop after this many evaluations in a row without a lower validation loss",
     )
     checkpoint_seconds: float = Field(
         default=30,
         ge=0,
         le=86_400,
-        description="what a killed run loses at most; stretched where writing takes long",
+        description="what a killed run loses at most; longer where writing takes long",
     )
     privacy: PrivacySettings | None = Field(
         default=None, description="differential privacy of the training rows; needs take[privacy]"
@@ -177,6 +171,6 @@ class FineTuningSettings(Frozen):
         if self.evaluations:
             raise ValueError(
                 f"privacy goes with evaluations 0, not {self.evaluations}: to choose weights or "
-                "to stop by the loss on held-out rows reads rows that no ε counts"
+                "to stop by the validation loss reads rows that no ε counts"
             )
         return self

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.generation.finetuning.batches import epoch_batches, padded, plan_updates
 from take.generation.finetuning.examples import Rows
+from take.generation.finetuning.updates import epoch_batches, padded, plan_updates
 from tests.generation.finetuning.conftest import quick
 
 LENGTHS = st.lists(st.integers(2, 60), min_size=1, max_size=80).map(np.array)
