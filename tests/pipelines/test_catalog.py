@@ -93,6 +93,16 @@ def test_what_a_run_makes_is_an_artifact_keyed_by_corpus(name: str) -> None:
     assert entry["filepath"].endswith(kinds + folders)
 
 
+def test_every_class_that_the_catalog_names_is_there() -> None:
+    for entry in CATALOG.values():
+        inner = entry.get("dataset")
+        named = [entry["type"], entry.get("model"), inner if isinstance(inner, str) else None]
+        if isinstance(inner, dict):
+            named += [inner["type"], inner.get("dataclass")]
+        for path in filter(None, named):
+            assert load_obj(path), path
+
+
 @pytest.mark.parametrize("name", NOT_MADE)
 def test_what_no_run_makes_is_no_artifact_and_no_output(name: str) -> None:
     assert not CATALOG[name]["type"].startswith("take.datasets.artifact.")
