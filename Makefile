@@ -44,7 +44,7 @@ evaluate: .venv/installed  ## Train models on the distilled rows and on those of
 	$(BIN)/kedro run --pipeline=evaluation $(if $(PARAMS),--params=$(PARAMS))
 
 results: .venv/installed  ## Write docs/results.md from its cells (CELLS=... for others)
-	$(BIN)/python benchmarks/results.py $(CELLS)
+	$(BIN)/python -m bench.results $(CELLS)
 
 # One thread each: two processes that both want both cores are slower than one.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2

@@ -21,8 +21,17 @@ import numpy as np
 import pandas as pd
 from finetuning import built_in_corpus
 
-from take.learners import Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
-from take.learners.settings import LinearSettings, TransformerSettings, UpdateSettings
+from take.learners import (
+    LinearSettings,
+    Shared,
+    Texts,
+    TrainingRows,
+    TransformerSettings,
+    Vocabulary,
+    WordCounts,
+    make_learner,
+)
+from take.learners.training import UpdateSettings
 
 ROWS, ASKED = 40, 1000
 Way = Callable[[np.ndarray], np.ndarray]
@@ -71,15 +80,15 @@ def texts_at(rows: pd.DataFrame, places: np.ndarray) -> list[str]:
     return rows["text"].iloc[places].tolist()
 
 
-def taught(rows: pd.DataFrame, draw: np.ndarray) -> Taught:
-    return Taught(Texts.of(texts_at(rows, draw)), rows["label"].to_numpy(np.int64)[draw], 2)
+def taught(rows: pd.DataFrame, draw: np.ndarray) -> TrainingRows:
+    return TrainingRows(Texts.of(texts_at(rows, draw)), rows["label"].to_numpy(np.int64)[draw], 2)
 
 
 def our_lr(rows: pd.DataFrame, asked: np.ndarray) -> Way:
     counts = WordCounts()
     shared = Shared(counts=counts, corpus=Vocabulary(counts, Texts.of(rows["text"].tolist())))
     learner, questions = make_learner(LinearSettings(), shared), Texts.of(texts_at(rows, asked))
-    return lambda draw: learner.teach(taught(rows, draw), 0).predict(questions)
+    return lambda draw: learner.fit(taught(rows, draw), 0).predict(questions)
 
 
 def sklearn_lr(rows: pd.DataFrame, asked: np.ndarray) -> Way:
@@ -99,7 +108,7 @@ def our_transformer(rows: pd.DataFrame, asked: np.ndarray, updates: int, precisi
     training = UpdateSettings(learning_rate=1e-4, warmup_share=0.5, updates=updates)
     settings = TransformerSettings.model_validate({"precision": precision, "training": training})
     learner, questions = make_learner(settings, Shared()), Texts.of(texts_at(rows, asked))
-    return lambda draw: learner.teach(taught(rows, draw), 0).predict(questions)
+    return lambda draw: learner.fit(taught(rows, draw), 0).predict(questions)
 
 
 def trainer(rows: pd.DataFrame, asked: np.ndarray, updates: int) -> Way:

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from take.learners import Shared, Taught, Texts, make_learner
-from take.learners.settings import TransformerSettings, UpdateSettings
+from take.learners import Shared, Texts, TrainingRows, TransformerSettings, make_learner
+from take.learners.training import UpdateSettings
 from take.rows.labelled import class_ids, text_columns
 
 ROWS_PER_CLASS, ASKED = 20, 1500
@@ -50,7 +50,7 @@ def main() -> None:
     members = (np.flatnonzero(labels == label) for label in range(n_classes))
     chosen = np.concatenate([rng.choice(of, ROWS_PER_CLASS, replace=False) for of in members])
     others = rng.permutation(np.setdiff1d(np.arange(len(table)), chosen))[:ASKED]
-    taught = Taught(texts_at(table, chosen), labels[chosen].copy(), n_classes)
+    taught = TrainingRows(texts_at(table, chosen), labels[chosen].copy(), n_classes)
     asked, shared = texts_at(table, others), Shared()
     print("| products | batch | updates | seconds | right |\n|---|---|---|---|---|")
     for protocol in options.protocols:
@@ -63,7 +63,7 @@ def main() -> None:
         seconds, right = [], []
         for seed in range(int(seeds)):
             begun = time.perf_counter()
-            model = learner.teach(taught, seed)
+            model = learner.fit(taught, seed)
             seconds.append(time.perf_counter() - begun)
             right.append(100 * float((model.predict(asked) == labels[others]).mean()))
         marks = ", ".join(f"{mark:.1f}" for mark in right)

@@ -4,7 +4,6 @@ from kedro.pipeline import Pipeline
 
 from take.pipelines import (
     audit,
-    benchmark,
     distillation,
     embedding,
     evaluation,
@@ -30,7 +29,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     return {
         "__default__": distill,
         "audit": review,
-        "benchmark": benchmark.create_pipeline(),
+        "benchmark": evaluation.create_pipeline("benchmark"),
         "distill": distill,
         "distillation": select,
         "embedding": embed,

@@ -1,4 +1,4 @@
-"""Who is taught, with what and when: the real learners, watched."""
+"""Which learners are trained on what and when: the real learners, observed."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 import pytest
 
 from take.evaluation import grid as grid_module
-from take.evaluation.methods.registry import METHODS
-from take.evaluation.methods.settings import BaselineSettings
-from take.evaluation.split import SealedSplit
-from take.learners import Learner, Model, Taught, Texts
+from take.evaluation.methods import METHODS
+from take.evaluation.methods.material import BaselineSettings
+from take.evaluation.sealed_split import SealedSplit
+from take.learners import Learner, Model, Texts, TrainingRows
 
 
 @dataclass
-class Teaching:
-    """One call of `teach`."""
+class Training:
+    """One call of `fit`."""
 
     learner: str
-    rows: Taught
+    rows: TrainingRows
     seed: int
     updates: int | None
     model: Model
 
 
 class Watched:
-    """A learner as it is, but for a note of each of its lessons."""
+    """A learner that records each of its trainings."""
 
     def __init__(self, learner: Learner, spy: Spy) -> None:
         self._learner, self._spy = learner, spy
@@ -38,12 +38,12 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._learner, name)
 
-    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
-        self._spy.events.append("teaching")
-        self._spy.before_teaching()
-        model = self._learner.teach(rows, seed, updates)
-        self._spy.events.append("taught")
-        self._spy.lessons.append(Teaching(self._learner.name, rows, seed, updates, model))
+    def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
+        self._spy.events.append("training")
+        self._spy.before_training()
+        model = self._learner.fit(rows, seed, updates)
+        self._spy.events.append("trained")
+        self._spy.trainings.append(Training(self._learner.name, rows, seed, updates, model))
         return model
 
 
@@ -51,13 +51,13 @@ class Spy:
     """What a grid did, in order."""
 
     def __init__(self) -> None:
-        self.lessons: list[Teaching] = []
+        self.trainings: list[Training] = []
         self.sets: list[tuple[str, int, str]] = []  # method, seed, digest of the rows
         self.events: list[str] = []
-        self.before_teaching: Callable[[], None] = lambda: None
+        self.before_training: Callable[[], None] = lambda: None
 
     def clear(self) -> None:
-        self.lessons.clear()
+        self.trainings.clear()
         self.sets.clear()
         self.events.clear()
 
@@ -133,7 +133,7 @@ class _WatchedTexts(Texts):
 
 @contextmanager
 def watched_split(split: SealedSplit, spy: Spy) -> Iterator[SealedSplit]:
-    """A split that tells the spy who reads it: `identity`, `ask`, or somebody who must not."""
+    """A split that tells the spy who reads it: `identity`, `evaluate`, or a stranger."""
     texts = _WatchedTexts(split._texts.columns)
     found = SealedSplit(texts, split._labels.view(_WatchedLabels), split.n_classes)
 
@@ -150,7 +150,7 @@ def watched_split(split: SealedSplit, spy: Spy) -> Iterator[SealedSplit]:
 def _reader(split: SealedSplit) -> str:
     frame: Any = sys._getframe()
     while frame is not None:
-        if frame.f_locals.get("self") is split and frame.f_code.co_name in ("identity", "ask"):
+        if frame.f_locals.get("self") is split and frame.f_code.co_name in ("identity", "evaluate"):
             return frame.f_code.co_name
         frame = frame.f_back
     return "a stranger"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from take.evaluation.settings import LearnerChoices
+from take.evaluation.grid_settings import LearnerChoices
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World
 
@@ -47,7 +47,9 @@ def test_all_that_decides_the_scores_changes_the_fingerprint(world: World, tmp_p
             world, tmp_path, bench=world.bench("random", "textcnn", evaluation_split=reworded)
         ),
         "rows asked": fingerprint(
-            world, tmp_path, choices=world.choices.model_copy(update={"asked_rows": {"textcnn": 9}})
+            world,
+            tmp_path,
+            choices=world.choices.model_copy(update={"evaluation_rows": {"textcnn": 9}}),
         ),
     }
     assert len(set(found.values())) == len(found)
@@ -77,7 +79,7 @@ def test_equal_rows_are_taught_once_whatever_the_method_is_called(
     assert [cell.method for cell in cells] == methods.split()
     assert len({cell.fingerprint for cell in cells}) == 1
     assert len(spy.sets) == 3
-    assert len(spy.lessons) == 1
+    assert len(spy.trainings) == 1
     assert len(list((tmp_path / "cells").glob("*.json"))) == 1
 
 

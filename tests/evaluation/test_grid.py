@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from take.evaluation.cells import CellResult, cells_table
-from take.evaluation.methods.registry import METHODS
+from take.evaluation.methods import METHODS
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World
 
@@ -42,10 +42,10 @@ def test_the_cells_are_the_plan(world: World, tmp_path: Path, spy: Spy) -> None:
     assert {(c.corpus, c.budget, c.code_version, c.error) for c in cells} == {
         ("films", "4/class", "test", None)
     }
-    drawn = [lesson.seed for lesson in spy.lessons if lesson.learner == "textcnn"]
+    drawn = [training.seed for training in spy.trainings if training.learner == "textcnn"]
     assert drawn == [0, 1, 1000, 1001, 0, 1, 1000, 1001, 2000, 2001]
     # Learners that draw nothing are the same for every seed: the full corpus is learnt once.
-    assert sum(lesson.learner == "lr" for lesson in spy.lessons) == 4
+    assert sum(training.learner == "lr" for training in spy.trainings) == 4
     full = [cell for cell in cells if cell.method == "full" and cell.learner == "lr"]
     assert full[0].fingerprint == full[1].fingerprint
 
@@ -53,7 +53,7 @@ def test_the_cells_are_the_plan(world: World, tmp_path: Path, spy: Spy) -> None:
 def test_trainings_differ_and_so_do_their_models(world: World, tmp_path: Path, spy: Spy) -> None:
     world.grid(tmp_path, trainings=2).run([world.bench("random", "textcnn")])
     asked = world.prepared.split()._texts
-    logits = {lesson.model.logits(asked).tobytes() for lesson in spy.lessons}
+    logits = {training.model.logits(asked).tobytes() for training in spy.trainings}
     assert len(logits) == 4
 
 
@@ -64,10 +64,14 @@ def test_updates_are_matched_but_for_the_full_corpus(
     cells = world.grid(tmp_path, full_updates=7).run(
         [world.bench(methods, "lr textcnn transformer")]
     )
-    assert {len(lesson.rows) for lesson in spy.lessons} == {8, 80, 160}  # EDA has ten times as many
-    for lesson in spy.lessons:
-        wanted = {"lr": None}.get(lesson.learner, 7 if len(lesson.rows) == 160 else 3)
-        assert lesson.updates == wanted
+    assert {len(training.rows) for training in spy.trainings} == {
+        8,
+        80,
+        160,
+    }  # EDA has ten times as many
+    for training in spy.trainings:
+        wanted = {"lr": None}.get(training.learner, 7 if len(training.rows) == 160 else 3)
+        assert training.updates == wanted
     for cell in cells:
         wanted = {"lr": None}.get(cell.learner, 7 if cell.method == "full" else 3)
         assert cell.updates == wanted
@@ -87,20 +91,20 @@ def test_what_a_cell_says_of_itself(world: World, tmp_path: Path) -> None:
     bench = world.bench("random", "lr textrnn")
     grid = world.grid(tmp_path, sets=1)
     linear, network = grid.run([bench])
-    assert (linear.rows, linear.missing_classes, linear.asked_rows) == (8, 0, 30)
-    assert network.asked_rows == 12  # `asked_rows` of this learner
+    assert (linear.rows, linear.missing_classes, linear.evaluation_rows) == (8, 0, 30)
+    assert network.evaluation_rows == 12  # `evaluation_rows` of this learner
     assert linear.set_digest == network.set_digest != ""
     assert linear.learner_title.startswith("logistic regression on TF-IDF")
-    assert network.teach_seconds > 0
-    assert network.seconds == network.teach_seconds + network.ask_seconds
+    assert network.training_seconds > 0
+    assert network.seconds == network.training_seconds + network.prediction_seconds
     assert network.peak_megabytes > 50
     assert linear.set_seconds >= 0
     split = world.prepared.split()
     for cell in (linear, network):
         assert all(0 <= getattr(cell, name) <= 1 for name in SCORES)
         predicted = grid.store.predictions(cell.fingerprint)
-        assert len(predicted) == cell.asked_rows
-        rows, _ = split._questions(cell.asked_rows)
+        assert len(predicted) == cell.evaluation_rows
+        rows, _ = split.rows(cell.evaluation_rows), None
         assert cell.accuracy == np.mean(split._labels[rows] == predicted)
 
 
@@ -128,7 +132,7 @@ def test_a_second_run_computes_nothing_whatever_the_method(
     bench = world.bench(methods, "lr textcnn")
     cells = world.grid(tmp_path).run([bench])
     assert [cell.error for cell in cells if cell.error] == []
-    assert len(spy.lessons) > 50
+    assert len(spy.trainings) > 50
     before = files(tmp_path, "cells"), files(tmp_path, "sets")
     spy.clear()
     again = world.grid(tmp_path).run([world.bench(methods, "lr textcnn")])
@@ -136,7 +140,7 @@ def test_a_second_run_computes_nothing_whatever_the_method(
     assert [cell.model_dump(exclude=timeless) for cell in again] == [
         cell.model_dump(exclude=timeless) for cell in cells
     ]
-    assert spy.lessons == []
+    assert spy.trainings == []
     assert {name for name, _, _ in spy.sets} == {"full", "distilled"}
     assert (files(tmp_path, "cells"), files(tmp_path, "sets")) == before
 
@@ -147,17 +151,17 @@ def test_a_killed_run_goes_on_where_it_stopped(world: World, tmp_path: Path, spy
     spy.clear()
 
     def interrupt() -> None:
-        if len(spy.lessons) == 5:
+        if len(spy.trainings) == 5:
             raise KeyboardInterrupt
 
-    spy.before_teaching = interrupt
+    spy.before_training = interrupt
     with pytest.raises(KeyboardInterrupt):
         world.grid(tmp_path / "killed").run([bench])
     assert len(files(tmp_path / "killed", "cells")) == 2 * 5  # each with its predictions
-    spy.before_teaching = lambda: None
+    spy.before_training = lambda: None
     spy.clear()
     resumed = world.grid(tmp_path / "killed").run([bench])
-    assert len(spy.lessons) == len(whole) - 5
+    assert len(spy.trainings) == len(whole) - 5
     assert spy.sets == []
     for one, other in zip(whole, resumed, strict=True):
         assert [getattr(one, name) for name in SCORES] == [getattr(other, name) for name in SCORES]
@@ -193,13 +197,13 @@ def test_a_damaged_cell_is_computed_anew(
     path.write_bytes(damage(path.read_bytes()))
     spy.clear()
     again = world.grid(tmp_path).run([bench])
-    assert len(spy.lessons) == 1
+    assert len(spy.trainings) == 1
     assert f"{path.name} cannot be read" in caplog.text
     assert [cell.error for cell in again] == [None] * 4
     assert [cell.accuracy for cell in again] == [cell.accuracy for cell in cells]
     spy.clear()
     world.grid(tmp_path).run([bench])
-    assert spy.lessons == []
+    assert spy.trainings == []
 
 
 def with_another_word(content: bytes) -> bytes:
@@ -220,7 +224,7 @@ def test_a_damaged_set_is_made_anew(world: World, tmp_path: Path, spy: Spy, dama
     spy.clear()
     again = world.grid(tmp_path, sets=1).run([bench])
     assert spy.sets == made
-    assert spy.lessons == []  # the same rows: the cell still stands
+    assert spy.trainings == []  # the same rows: the cell still stands
     assert [cell.set_digest for cell in again] == [cell.set_digest for cell in cells]
     assert damage(path.read_bytes()) != path.read_bytes()
 
@@ -233,6 +237,6 @@ def test_only_what_is_stored_can_be_shown(world: World, tmp_path: Path, spy: Spy
     before = files(tmp_path, "cells"), files(tmp_path, "sets")
     shown = world.grid(tmp_path, stored=True).run([bench])
     assert shown == some
-    assert spy.lessons == []
+    assert spy.trainings == []
     assert {name for name, _, _ in spy.sets} <= {"full"}
     assert (files(tmp_path, "cells"), files(tmp_path, "sets")) == before

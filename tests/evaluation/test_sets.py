@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from take.evaluation.methods.material import Material, TrainingSet
-from take.evaluation.methods.random import random
-from take.evaluation.methods.registry import METHODS
-from take.evaluation.methods.settings import BaselineSettings
-from take.evaluation.sets import make_set
+from take.evaluation.methods import METHODS
+from take.evaluation.methods.corpus_rows import random
+from take.evaluation.methods.material import BaselineSettings, Material, TrainingSet
+from take.evaluation.training_sets import make_set
 from tests.evaluation.methods.conftest import make_material
 
 

@@ -5,7 +5,7 @@ import yaml
 from pydantic import ValidationError
 
 from take.errors import InputError
-from take.evaluation.settings import (
+from take.evaluation.grid_settings import (
     BenchmarkSettings,
     EvaluationSettings,
     GridSettings,
@@ -54,9 +54,11 @@ def test_an_unknown_learner_is_refused() -> None:
     with pytest.raises(InputError, match="no learner is called 'texrnn'.*did you mean 'textrnn'"):
         LearnerChoices().of("texrnn")
     with pytest.raises(ValidationError, match="no learner is called 'textcn'.*'textcnn'"):
-        LearnerChoices(asked_rows={"textcn": 100})
+        LearnerChoices(evaluation_rows={"textcn": 100})
     mine = {"mine": {"kind": "lr", "inverse_penalty": 3.0}}
-    assert LearnerChoices(settings=mine, asked_rows={"mine": 5}).of("mine").inverse_penalty == 3
+    assert (
+        LearnerChoices(settings=mine, evaluation_rows={"mine": 5}).of("mine").inverse_penalty == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,10 +78,10 @@ def test_what_makes_no_sense_is_refused(given: dict) -> None:
         EvaluationSettings(**given)
 
 
-def test_no_learner_is_asked_nothing() -> None:
+def test_a_learner_predicts_at_least_one_row() -> None:
     for rows in (0, -5):
-        with pytest.raises(ValidationError, match="asked_rows.textcnn"):
-            LearnerChoices(asked_rows={"textcnn": rows})
+        with pytest.raises(ValidationError, match="evaluation_rows.textcnn"):
+            LearnerChoices(evaluation_rows={"textcnn": rows})
 
 
 def test_word_vectors_reach_both_networks_and_no_other_setting_of_theirs() -> None:
@@ -131,13 +133,13 @@ def test_budgets_are_budgets() -> None:
             BenchmarkSettings(budgets={"sst2": wrong})
 
 
-def test_a_learner_without_a_list_of_its_own_is_taught_by_all() -> None:
+def test_a_learner_without_a_list_of_its_own_is_trained_with_all_methods() -> None:
     settings = GridSettings(
         methods="full random take", learners="lr", methods_by_learner={"slow": "take full"}
     )
-    assert settings.taught_by("lr", settings.methods) == ("full", "random", "take")
-    assert settings.taught_by("slow", settings.methods) == ("full", "take")
-    assert settings.taught_by("slow", ("random",)) == ()
+    assert settings.methods_for("lr", settings.methods) == ("full", "random", "take")
+    assert settings.methods_for("slow", settings.methods) == ("full", "take")
+    assert settings.methods_for("slow", ("random",)) == ()
 
 
 def test_the_project_s_own_settings_are_valid() -> None:

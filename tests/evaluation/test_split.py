@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.split import SealedSplit
+from take.evaluation.sealed_split import SealedSplit
 from take.learners import Model, Texts
 
 
@@ -26,7 +26,7 @@ def make(n_rows: int = 50, wrong: int = 0) -> SealedSplit:
 
 
 def test_marks_are_of_the_labels_of_the_rows_asked() -> None:
-    marks = make(wrong=5).ask(Reader())
+    marks = make(wrong=5).evaluate(Reader())
     assert marks.scores.accuracy == 0.9
     assert marks.scores.accuracy_f1 is None  # three classes
     assert marks.rows.tolist() == list(range(50))
@@ -35,21 +35,21 @@ def test_marks_are_of_the_labels_of_the_rows_asked() -> None:
 
 def test_every_model_is_asked_the_same_questions_as_one_object() -> None:
     split, first, second = make(wrong=25), Reader(), Reader()
-    marks, others = split.ask(first, 20), split.ask(second, 20)
+    marks, others = split.evaluate(first, 20), split.evaluate(second, 20)
     assert first.asked[0] is second.asked[0]  # or each would be tokenised anew
     assert marks.rows.tolist() == others.rows.tolist() == sorted(set(marks.rows.tolist()))
     assert len(marks.predicted) == 20
     assert 0 < (marks.rows < 25).sum() < 20  # drawn from all of the split, not its beginning
     assert marks.scores.accuracy == np.mean(marks.rows >= 25)
-    again = make(wrong=25).ask(Reader(), 20)
+    again = make(wrong=25).evaluate(Reader(), 20)
     assert again.rows.tolist() == marks.rows.tolist()
 
 
 def test_more_rows_than_there_are_is_all_of_them() -> None:
     split, reader = make(), Reader()
-    assert (split.asked_rows(None), split.asked_rows(99), split.asked_rows(7)) == (50, 50, 7)
-    split.ask(reader, 99)
-    split.ask(reader, None)
+    assert [len(split.rows(most)) for most in (None, 99, 7)] == [50, 50, 7]
+    split.evaluate(reader, 99)
+    split.evaluate(reader, None)
     assert len(reader.asked[0]) == 50
     assert reader.asked[0] is reader.asked[1]
 
@@ -57,7 +57,7 @@ def test_more_rows_than_there_are_is_all_of_them() -> None:
 def test_pairs_stay_together() -> None:
     left, right = [f"{i % 3} left" for i in range(30)], [f"right {i}" for i in range(30)]
     split, reader = SealedSplit(Texts.of(left, right), np.arange(30) % 3, 3), Reader()
-    marks = split.ask(reader, 10)
+    marks = split.evaluate(reader, 10)
     assert reader.asked[0].columns[1] == tuple(f"right {row}" for row in marks.rows)
     assert marks.scores.accuracy == 1
 
@@ -90,4 +90,4 @@ def test_a_model_s_answers_are_held_against_the_classes() -> None:
             return np.eye(5)[np.full(len(texts), 4)]
 
     with pytest.raises(InputError, match="0 … 2"):
-        make().ask(Confused())
+        make().evaluate(Confused())

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bench.ablation import ALL_LEARNERS, ablation_table
 from take.errors import InputError
-from take.evaluation.ablation import ALL_LEARNERS, ablation_table
 from take.evaluation.cells import CellResult, cells_table
 from take.evaluation.summary import comparisons_table, summary_table
 
@@ -57,10 +57,10 @@ def test_a_row_says_what_its_cells_do():
         [[0.70, 0.72], [0.80, 0.82]],
         learner="lr",
         updates=200,
-        teach_seconds=2.0,
-        ask_seconds=1.0,
+        training_seconds=2.0,
+        prediction_seconds=1.0,
         set_seconds=7.0,
-        asked_rows=872,
+        evaluation_rows=872,
         learner_title="a title",
     )
     cells[-1] = cells[-1].model_copy(update={"peak_megabytes": 900.0})
@@ -73,7 +73,7 @@ def test_a_row_says_what_its_cells_do():
     assert np.isnan(found["accuracy_f1"])
     assert (found["n_sets"], found["n_distinct_sets"], found["n_cells"]) == (2, 2, 4)
     assert (found["seconds"], found["set_seconds"], found["peak_megabytes"]) == (3.0, 7.0, 900.0)
-    assert (found["rows"], found["asked_rows"], found["updates"]) == (40, 872, 200)
+    assert (found["rows"], found["evaluation_rows"], found["updates"]) == (40, 872, 200)
     assert found["learner_title"] == "a title"
 
 

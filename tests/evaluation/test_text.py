@@ -4,7 +4,7 @@ import pytest
 
 from take.evaluation.cells import CellResult, cells_table
 from take.evaluation.summary import summary_table
-from take.evaluation.text import readable_table
+from take.evaluation.tables import readable_table
 
 LEARNERS = ("lr", "lr_rows", "lr_phi", "textcnn", "textrnn", "transformer", "embedded_lm", "mine")
 # The mean, and what is added at each seed.
@@ -23,7 +23,7 @@ def cells(learners=LEARNERS, methods=METHODS, failed=()):
             accuracy=None if (method, seed) in failed else mean + step * sign,
             error="broken" if (method, seed) in failed else None,
             set_digest=f"{method}{0 if method == 'full' else seed}",
-            asked_rows=872,
+            evaluation_rows=872,
             learner_title=f"the learner called {learner}, with a rather long title " * 2,
         )
         for method, (mean, step) in methods.items()

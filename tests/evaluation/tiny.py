@@ -11,9 +11,9 @@ import pandas as pd
 
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
-from take.evaluation.grid import Bench, Grid, shared_for
-from take.evaluation.prepared import PreparedCorpus
-from take.evaluation.settings import EvaluationSettings, GridSettings, LearnerChoices
+from take.evaluation.grid import Experiment, Grid, shared_for
+from take.evaluation.grid_settings import EvaluationSettings, GridSettings, LearnerChoices
+from take.evaluation.prepared_corpus import PreparedCorpus
 from take.evaluation.store import CellStore
 from take.generation.pool import pool_rows
 from take.generation.screening.reasons import Reason
@@ -44,12 +44,12 @@ class World:
 
     def bench(
         self, methods: str, learners: str, budget: str = BUDGET, name: str = "films", **parts: Any
-    ) -> Bench:
+    ) -> Experiment:
         prepared = replace(self.prepared, name=name, **parts)
         material = prepared.material(budget, self.encoder, SCORING, SELECTION)
         shared = shared_for(material, Shared(phi=SentenceVectors(self.encoder)))
         names = tuple(methods.split()), tuple(learners.split())
-        return Bench(name, budget, material, prepared.split(), shared, *names)
+        return Experiment(name, budget, material, prepared.split(), shared, *names)
 
     def grid(
         self,
@@ -142,5 +142,7 @@ def make_world(folder: Path) -> World:
             "training": {"learning_rate": 0.01, **quick},
         },
     }
-    choices = LearnerChoices.model_validate({"settings": learners, "asked_rows": {"textrnn": 12}})
+    choices = LearnerChoices.model_validate(
+        {"settings": learners, "evaluation_rows": {"textrnn": 12}}
+    )
     return World(prepared, encoder, choices, {"eda": {"wordnet": str(wordnet)}})

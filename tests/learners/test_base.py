@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.learners import Taught, Texts
+from take.learners import Texts, TrainingRows
 from take.learners.base import Remembered
 
 TEXTS = Texts.of(["one", "two", "three"])
@@ -32,7 +32,7 @@ TEXTS = Texts.of(["one", "two", "three"])
 def test_bad_rows_are_refused_by_place(texts, labels, weights, message) -> None:
     weights = None if weights is None else np.array(weights)
     with pytest.raises(InputError) as refused:
-        Taught(texts, np.array(labels), 2, weights)
+        TrainingRows(texts, np.array(labels), 2, weights)
     assert message in str(refused.value)
 
 
@@ -42,11 +42,11 @@ def test_columns_of_unequal_length_are_refused() -> None:
 
 
 def test_missing_classes_are_counted() -> None:
-    assert Taught(TEXTS, np.array([0, 3, 3]), 5).missing_classes == (1, 2, 4)
+    assert TrainingRows(TEXTS, np.array([0, 3, 3]), 5).missing_classes == (1, 2, 4)
 
 
 def test_weights_are_relative() -> None:
-    rows = Taught(TEXTS, np.array([0, 1, 1]), 2, np.array([1.0, 2.0, 3.0]))
+    rows = TrainingRows(TEXTS, np.array([0, 1, 1]), 2, np.array([1.0, 2.0, 3.0]))
     assert rows.relative_weights.tolist() == [0.5, 1.0, 1.5]
 
 

@@ -9,8 +9,15 @@ from sklearn.linear_model import LogisticRegression
 
 from take.encoder.embeddings import sparse_pairs
 from take.errors import InputError
-from take.learners import Shared, Taught, Texts, Vocabulary, WordCounts, make_learner
-from take.learners.settings import LinearSettings
+from take.learners import (
+    LinearSettings,
+    Shared,
+    Texts,
+    TrainingRows,
+    Vocabulary,
+    WordCounts,
+    make_learner,
+)
 from tests.learners import toy
 
 CORPUS = Texts.of(["A good film, a GOOD plot", "it's a dull film", "naïve café über 42 x", "??"])
@@ -48,7 +55,7 @@ def test_both_protocols_are_scikit_learns(vocabulary: str) -> None:
     solver = LogisticRegression(max_iter=2000)
     solver.fit(oracle.transform(rows.texts.columns[0]), rows.labels)
     expected = solver.decision_function(oracle.transform(asked.texts.columns[0]))
-    logits = learner.teach(rows, seed=0).logits(asked.texts)
+    logits = learner.fit(rows, seed=0).logits(asked.texts)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], expected, atol=1e-3)
     assert ("corpus" in learner.title) is (vocabulary == "corpus")
 
@@ -58,7 +65,7 @@ def test_protocols_differ() -> None:
     shared.corpus = Vocabulary(shared.counts, toy.single(200, seed=2).texts)
     learners = [make_learner(LinearSettings(vocabulary=v), shared) for v in ("corpus", "rows")]
     asked = toy.single(20, seed=1).texts
-    one, other = (learner.teach(toy.single(12), 0).logits(asked) for learner in learners)
+    one, other = (learner.fit(toy.single(12), 0).logits(asked) for learner in learners)
     assert not np.allclose(one, other)
     assert learners[0].identity != learners[1].identity
 
@@ -66,11 +73,11 @@ def test_protocols_differ() -> None:
 def test_missing_classes_are_never_named() -> None:
     learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
     texts, labels = toy.sentences(12, 0)
-    model = learner.teach(Taught(Texts.of(texts), labels * 2, 4), 0)
+    model = learner.fit(TrainingRows(Texts.of(texts), labels * 2, 4), 0)
     logits = model.logits(toy.single(20, seed=1).texts)
     assert np.isneginf(logits[:, [1, 3]]).all()
     assert np.isfinite(logits[:, [0, 2]]).all()
-    only = learner.teach(Taught(Texts.of(texts), np.full(12, 3), 4), 0)
+    only = learner.fit(TrainingRows(Texts.of(texts), np.full(12, 3), 4), 0)
     assert set(only.predict(Texts.of(texts))) == {3}
     assert model.logits(Texts.of([])).shape == only.logits(Texts.of([])).shape == (0, 4)
 
@@ -80,8 +87,8 @@ def test_weights_move_the_answer() -> None:
     heavy = np.where(rows.labels == 1, 20.0, 1.0)
     learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
     asked = Texts.of(["unheard of"])
-    even = learner.teach(rows, 0).logits(asked)[0]
-    tilted = learner.teach(Taught(rows.texts, rows.labels, 2, heavy), 0).logits(asked)[0]
+    even = learner.fit(rows, 0).logits(asked)[0]
+    tilted = learner.fit(TrainingRows(rows.texts, rows.labels, 2, heavy), 0).logits(asked)[0]
     assert tilted[1] - tilted[0] > even[1] - even[0] + 0.5
 
 
@@ -91,9 +98,9 @@ def test_siamese_lr_reads_what_is_between_the_texts() -> None:
     left, right = random.integers(4, size=300), random.integers(4, size=300)
     right = np.where(random.random(300) < 0.5, left, right)
     columns = [[f"the {toy.GOOD[word]} film" for word in side] for side in (left, right)]
-    rows = Taught(Texts.of(*columns), (left == right).astype(np.int64), 2)
+    rows = TrainingRows(Texts.of(*columns), (left == right).astype(np.int64), 2)
     learner = make_learner(LinearSettings(kind="siamese_lr", vocabulary="rows"), Shared())
-    assert toy.accuracy(learner.teach(rows, 0), rows) > 0.95
+    assert toy.accuracy(learner.fit(rows, 0), rows) > 0.95
 
 
 def test_sparse_pairs_agree_with_the_encoders_dense_ones() -> None:
@@ -108,12 +115,12 @@ def test_sparse_pairs_agree_with_the_encoders_dense_ones() -> None:
 def test_the_wrong_task_is_refused_with_the_right_learner() -> None:
     shared = Shared()
     with pytest.raises(InputError, match="use siamese_lr"):
-        make_learner(LinearSettings(vocabulary="rows"), shared).teach(toy.pairs(), 0)
+        make_learner(LinearSettings(vocabulary="rows"), shared).fit(toy.pairs(), 0)
     siamese = LinearSettings(kind="siamese_lr", vocabulary="rows")
     with pytest.raises(InputError, match="use lr"):
-        make_learner(siamese, shared).teach(toy.single(), 0)
-    model = make_learner(LinearSettings(vocabulary="rows"), shared).teach(toy.single(), 0)
-    with pytest.raises(InputError, match="asked about pairs"):
+        make_learner(siamese, shared).fit(toy.single(), 0)
+    model = make_learner(LinearSettings(vocabulary="rows"), shared).fit(toy.single(), 0)
+    with pytest.raises(InputError, match="cannot predict pairs"):
         model.predict(toy.pairs().texts)
 
 

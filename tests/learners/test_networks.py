@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from take.errors import InputError
-from take.learners import Shared, Taught, Texts, make_learner
-from take.learners.settings import NetworkSettings, UpdateSettings, WordVectorSettings
-from take.learners.updates import row_batches
-from take.learners.word_vectors import UNKNOWN, load_word_vectors
+from take.learners import NetworkSettings, Shared, Texts, TrainingRows, make_learner
+from take.learners.training import UpdateSettings, row_batches
+from take.learners.word_vectors import UNKNOWN, WordVectorSettings, load_word_vectors
 from tests.learners import toy
 
 KINDS = ["textcnn", "textrnn"]
@@ -31,13 +30,13 @@ def learner(kind: str, folder: Path, **changes: object):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_toy_task_is_learnt(kind: str, tmp_path: Path) -> None:
-    model = learner(kind, tmp_path).teach(toy.single(64), seed=0)
+    model = learner(kind, tmp_path).fit(toy.single(64), seed=0)
     assert toy.accuracy(model, toy.single(200, seed=9)) > 0.9
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_are_learnt(kind: str, tmp_path: Path) -> None:
-    model = learner(kind, tmp_path).teach(toy.pairs(200), seed=0, updates=150)
+    model = learner(kind, tmp_path).fit(toy.pairs(200), seed=0, updates=150)
     assert toy.accuracy(model, toy.pairs(200, seed=9)) > 0.8
 
 
@@ -45,7 +44,7 @@ def test_pairs_are_learnt(kind: str, tmp_path: Path) -> None:
 def test_padding_does_not_matter(pool: str, tmp_path: Path) -> None:
     texts = ["good", "the film is very long and dull", "unheard words only", "!"]
     for kind in KINDS:
-        model = learner(kind, tmp_path, pool=pool).teach(toy.single(), seed=0, updates=3)
+        model = learner(kind, tmp_path, pool=pool).fit(toy.single(), seed=0, updates=3)
         together = model.logits(Texts.of(texts))
         alone = np.concatenate([model.logits(Texts.of([text])) for text in texts])
         np.testing.assert_allclose(together, alone, atol=1e-5)
@@ -56,21 +55,21 @@ def test_a_seed_decides_everything(kind: str, tmp_path: Path) -> None:
     asked = toy.single(20, seed=1).texts
     taught = learner(kind, tmp_path)
     torch.manual_seed(1)
-    first = taught.teach(toy.single(), seed=5).logits(asked)
+    first = taught.fit(toy.single(), seed=5).logits(asked)
     torch.manual_seed(2)
     before = torch.get_rng_state()
-    again = taught.teach(toy.single(), seed=5).logits(asked)
+    again = taught.fit(toy.single(), seed=5).logits(asked)
     assert (first == again).all()
     assert torch.equal(torch.get_rng_state(), before), "other random numbers were disturbed"
-    assert not np.allclose(first, taught.teach(toy.single(), seed=6).logits(asked))
+    assert not np.allclose(first, taught.fit(toy.single(), seed=6).logits(asked))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_count(kind: str, tmp_path: Path) -> None:
     rows, asked = toy.single(), Texts.of(["film"])
-    heavy = Taught(rows.texts, rows.labels, 2, np.where(rows.labels == 1, 50.0, 1.0))
+    heavy = TrainingRows(rows.texts, rows.labels, 2, np.where(rows.labels == 1, 50.0, 1.0))
     taught = learner(kind, tmp_path)
-    even, tilted = (taught.teach(r, seed=0, updates=10).logits(asked)[0] for r in (rows, heavy))
+    even, tilted = (taught.fit(r, seed=0, updates=10).logits(asked)[0] for r in (rows, heavy))
     assert tilted[1] - tilted[0] > even[1] - even[0]
 
 
@@ -82,10 +81,10 @@ def test_updates_do_not_depend_on_rows(monkeypatch: pytest.MonkeyPatch, tmp_path
     )
     for n_rows in (2, 24, 200):
         steps.clear()
-        learner("textcnn", tmp_path).teach(toy.single(n_rows), seed=0, updates=7)
+        learner("textcnn", tmp_path).fit(toy.single(n_rows), seed=0, updates=7)
         assert len(steps) == 7
     with pytest.raises(InputError, match="Updates is 0"):
-        learner("textcnn", tmp_path).teach(toy.single(), seed=0, updates=0)
+        learner("textcnn", tmp_path).fit(toy.single(), seed=0, updates=0)
 
 
 def test_batches_take_every_row_once_before_any_twice() -> None:
@@ -97,7 +96,7 @@ def test_batches_take_every_row_once_before_any_twice() -> None:
 
 def test_classes_without_rows_keep_a_logit(tmp_path: Path) -> None:
     rows = toy.single()
-    model = learner("textcnn", tmp_path).teach(Taught(rows.texts, rows.labels, 4), seed=0)
+    model = learner("textcnn", tmp_path).fit(TrainingRows(rows.texts, rows.labels, 4), seed=0)
     assert model.logits(rows.texts).shape == (len(rows), 4)
     assert model.logits(Texts.of([])).shape == (0, 4)
 

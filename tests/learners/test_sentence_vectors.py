@@ -9,8 +9,7 @@ import pytest
 
 from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
-from take.learners import SentenceVectors, Shared, Taught, Texts, make_learner
-from take.learners.settings import LinearSettings
+from take.learners import LinearSettings, SentenceVectors, Shared, Texts, TrainingRows, make_learner
 
 pytestmark = pytest.mark.encoder
 
@@ -23,8 +22,8 @@ def test_phi_tells_pairs_that_share_no_word(tmp_path: Path) -> None:
     left = ["a dog barked", "the car broke down", "she sang a song", "it rained all day"]
     alike = ["puppies growl", "an automobile failed", "her music", "wet weather"]
     columns = left * 2, alike + alike[2:] + alike[:2]
-    rows = Taught(Texts.of(*columns), np.array([1] * 4 + [0] * 4), 2)
-    model = learner.teach(rows, seed=0)
+    rows = TrainingRows(Texts.of(*columns), np.array([1] * 4 + [0] * 4), 2)
+    model = learner.fit(rows, seed=0)
     asked = Texts.of(["the cat slept", "the cat slept"], ["a kitten dozed", "stocks fell sharply"])
     logits = model.logits(asked)
     lead = logits[:, 1] - logits[:, 0]

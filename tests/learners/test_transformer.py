@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from take.errors import InputError
-from take.learners import DEFAULTS, Shared, Taught, Texts, make_learner
+from take.learners import DEFAULTS, Shared, Texts, TrainingRows, TransformerSettings, make_learner
 from take.learners import transformer as transformer_module
 from take.learners.pretrained import Pretrained
-from take.learners.settings import TransformerSettings, UpdateSettings
+from take.learners.training import UpdateSettings
 from take.learners.transformer import build_classifier, cheap_groups
 from tests.generation import tiny
 from tests.learners import toy
@@ -45,17 +45,17 @@ def test_the_protocol_is_dilms() -> None:
 
 def test_a_toy_task_is_learnt(folder: Path) -> None:
     learner = make_learner(settings(folder), Shared())
-    model = learner.teach(toy.single(200), seed=0)
+    model = learner.fit(toy.single(200), seed=0)
     assert toy.accuracy(model, toy.single(100, seed=9)) > 0.9
 
 
 def test_each_cell_begins_from_the_pretrained_weights(folder: Path) -> None:
     learner = make_learner(settings(folder), Shared())
     asked = toy.single(20, seed=1).texts
-    first = learner.teach(toy.single(), seed=3, updates=5).logits(asked)
-    learner.teach(toy.single(seed=4), seed=0, updates=5)
-    assert (learner.teach(toy.single(), seed=3, updates=5).logits(asked) == first).all()
-    other = learner.teach(toy.single(), seed=4, updates=5).logits(asked)
+    first = learner.fit(toy.single(), seed=3, updates=5).logits(asked)
+    learner.fit(toy.single(seed=4), seed=0, updates=5)
+    assert (learner.fit(toy.single(), seed=3, updates=5).logits(asked) == first).all()
+    other = learner.fit(toy.single(), seed=4, updates=5).logits(asked)
     assert not np.allclose(other, first)
 
 
@@ -63,7 +63,7 @@ def test_all_weights_move(folder: Path) -> None:
     shared = Shared()
     learner = make_learner(settings(folder), shared)
     before = shared.pretrained_of(learner.settings).fresh().state_dict()
-    after = learner.teach(toy.single(), seed=0, updates=5)._module.transformer.state_dict()
+    after = learner.fit(toy.single(), seed=0, updates=5)._module.transformer.state_dict()
     still = {name for name in before if torch.equal(before[name], after[name])}
     # BERT's pooler is not used, position and segment tables only in part.
     assert {name.split(".")[0] for name in still} <= {"pooler"}
@@ -77,12 +77,12 @@ def test_a_narrowed_vocabulary_changes_nothing(
     training = TRAINING.model_copy(update={"weight_decay": 0.5, "updates": 8})
     for place in (folder, tmp_path / "gemma"):
         learner = make_learner(settings(place, training=training), Shared())
-        rows = Taught(Texts.of(["the film is good", "bad plot"]), np.array([1, 0]), 2)
+        rows = TrainingRows(Texts.of(["the film is good", "bad plot"]), np.array([1, 0]), 2)
         asked = toy.single(20, seed=1).texts  # with words that were not taught
-        narrow = learner.teach(rows, seed=0)
+        narrow = learner.fit(rows, seed=0)
         with monkeypatch.context() as patched:
             patched.setattr(transformer_module, "Narrowed", _NotNarrowed)
-            whole = learner.teach(rows, seed=0)
+            whole = learner.fit(rows, seed=0)
         states = [model._module.state_dict() for model in (narrow, whole)]
         assert states[0].keys() == states[1].keys()
         for name in states[0]:
@@ -141,7 +141,7 @@ def test_pairs_are_two_segments(folder: Path) -> None:
     assert tokens.ids[0].count(3) == 2
     assert tokens.segments[0] == [0, 0, 0, 0, 1, 1]
     learner = make_learner(settings(folder), Shared())
-    model = learner.teach(toy.pairs(8), seed=0, updates=2)
+    model = learner.fit(toy.pairs(8), seed=0, updates=2)
     swapped = Texts.of(*reversed(toy.pairs(8).texts.columns))
     assert not np.allclose(model.logits(swapped), model.logits(toy.pairs(8).texts))
 
@@ -152,7 +152,7 @@ def test_a_causal_model_reads_the_last_token(family: str, tmp_path: Path) -> Non
     chosen = settings(tmp_path / family)
     learner = make_learner(chosen, Shared())
     assert learner.pretrained.is_causal
-    model = learner.teach(toy.single(), seed=0)
+    model = learner.fit(toy.single(), seed=0)
     assert toy.accuracy(model, toy.single()) > 0.9
     texts = list(toy.single(6, seed=2).texts.columns[0])
     alone = np.concatenate([model.logits(Texts.of([text])) for text in texts])
@@ -190,24 +190,24 @@ def test_identity_follows_the_weights_not_the_place(folder: Path, tmp_path: Path
 def test_models_that_cannot_be_had_are_named(folder: Path, tmp_path: Path) -> None:
     asked = toy.single()
     with pytest.raises(InputError, match="has no config.json"):
-        make_learner(settings(tmp_path), Shared()).teach(asked, 0)
+        make_learner(settings(tmp_path), Shared()).fit(asked, 0)
     with pytest.raises(InputError, match="without a revision"):
-        make_learner(settings(Path("some/model")), Shared()).teach(asked, 0)
+        make_learner(settings(Path("some/model")), Shared()).fit(asked, 0)
     with pytest.raises(InputError, match="at most 64"):
-        make_learner(settings(folder, max_tokens=65), Shared()).teach(asked, 0)
+        make_learner(settings(folder, max_tokens=65), Shared()).fit(asked, 0)
 
 
 def test_a_loss_that_is_not_a_number_stops(folder: Path) -> None:
     training = UpdateSettings(learning_rate=1e30, updates=20)
     learner = make_learner(settings(folder, training=training), Shared())
     with pytest.raises(InputError, match="lower learning_rate"):
-        learner.teach(toy.single(), 0)
+        learner.fit(toy.single(), 0)
 
 
 @pytest.mark.encoder
 def test_the_real_minilm_learns_a_toy_task_in_a_few_steps() -> None:
     """Real weights: words it was never taught are told apart, because it knew them before."""
-    rows = Taught(
+    rows = TrainingRows(
         Texts.of(
             ["a wonderful film", "an awful film", "i loved every minute", "i hated every minute"]
         ),
@@ -216,7 +216,7 @@ def test_the_real_minilm_learns_a_toy_task_in_a_few_steps() -> None:
     )
     training = UpdateSettings(learning_rate=3e-4, updates=15, warmup_share=0.2)
     learner = make_learner(TransformerSettings(training=training), Shared())
-    model = learner.teach(rows, seed=0)
+    model = learner.fit(rows, seed=0)
     asked = ["a superb story", "a terrible story", "delightful and warm", "a dreadful bore"]
     assert model.predict(Texts.of(asked)).tolist() == [1, 0, 1, 0]
     assert "MiniLM" in learner.title
@@ -225,7 +225,7 @@ def test_the_real_minilm_learns_a_toy_task_in_a_few_steps() -> None:
 @pytest.mark.lm
 def test_the_real_smollm2_is_taught_and_named(tmp_path: Path) -> None:
     """Real weights, two updates: the rows it saw become likelier."""
-    rows = Taught(Texts.of(["a wonderful film", "an awful film"]), np.array([1, 0]), 2)
+    rows = TrainingRows(Texts.of(["a wonderful film", "an awful film"]), np.array([1, 0]), 2)
     training = UpdateSettings(learning_rate=1e-4, updates=2)
     chosen = TransformerSettings(model="embedded_lm", training=training)
     learner = make_learner(chosen, Shared(language_models=tmp_path))
@@ -233,6 +233,6 @@ def test_the_real_smollm2_is_taught_and_named(tmp_path: Path) -> None:
     assert "4-bit weights, dequantised" in learner.title
     leads = []
     for updates in (1, 3):
-        logits = learner.teach(rows, seed=0, updates=updates).logits(rows.texts)
+        logits = learner.fit(rows, seed=0, updates=updates).logits(rows.texts)
         leads.append(logits[0, 1] - logits[0, 0] + logits[1, 0] - logits[1, 1])
     assert leads[1] > leads[0]

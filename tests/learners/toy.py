@@ -10,7 +10,7 @@ import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from take.learners import Taught, Texts
+from take.learners import Texts, TrainingRows
 
 GOOD = ["good", "warm", "funny", "charming"]
 BAD = ["bad", "dull", "cold", "boring"]
@@ -29,18 +29,18 @@ def sentences(n_rows: int, seed: int) -> tuple[list[str], np.ndarray]:
     return texts, labels
 
 
-def single(n_rows: int = 24, seed: int = 0) -> Taught:
+def single(n_rows: int = 24, seed: int = 0) -> TrainingRows:
     texts, labels = sentences(n_rows, seed)
-    return Taught(Texts.of(texts), labels, 2)
+    return TrainingRows(Texts.of(texts), labels, 2)
 
 
-def pairs(n_rows: int = 48, seed: int = 0) -> Taught:
+def pairs(n_rows: int = 48, seed: int = 0) -> TrainingRows:
     """Label 1 if both texts are of one class."""
     left, of_left = sentences(n_rows, seed)
     right, of_right = sentences(n_rows, seed + 1)
     order = np.random.default_rng(seed).permutation(n_rows)
     right, of_right = [right[row] for row in order], of_right[order]
-    return Taught(Texts.of(left, right), (of_left == of_right).astype(np.int64), 2)
+    return TrainingRows(Texts.of(left, right), (of_left == of_right).astype(np.int64), 2)
 
 
 def glove(folder: Path, width: int = 16) -> Path:
@@ -82,5 +82,5 @@ def bert(folder: Path) -> Path:
     return folder
 
 
-def accuracy(model: object, rows: Taught) -> float:
+def accuracy(model: object, rows: TrainingRows) -> float:
     return float((model.predict(rows.texts) == rows.labels).mean())  # type: ignore[attr-defined]

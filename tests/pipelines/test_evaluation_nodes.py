@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from take.pipelines.benchmark import nodes as benchmark
 
+from bench.published import read_published
 from take.datasets.sources import PreparedCorpora
 from take.errors import InputError
-from take.evaluation.prepared import PreparedCorpus
-from take.evaluation.published import read_published
-from take.evaluation.settings import BenchmarkSettings
-from take.pipelines.benchmark import nodes as benchmark
+from take.evaluation.grid_settings import BenchmarkSettings
+from take.evaluation.prepared_corpus import PreparedCorpus
 from take.pipelines.evaluation import nodes as evaluation
 from tests.conftest import ROOT
 from tests.evaluation.tiny import BUDGET, SCORING, SELECTION, World

@@ -1,4 +1,4 @@
-"""Inputs that a run never writes: corpora, published figures, artifacts of other entries."""
+"""Inputs that a run never writes: corpora, artifacts of other entries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from take.corpus.sources import CorpusSource, RawCorpus
 from take.corpus.spec import select_corpus
 from take.datasets.artifact import Artifact, check_together
 from take.errors import InputError
-from take.evaluation.prepared import PreparedCorpus
-from take.evaluation.published import Published, read_published
-from take.reuse.digests import file_digest, value_digest
+from take.evaluation.prepared_corpus import PreparedCorpus
+from take.reuse.digests import value_digest
 from take.reuse.provenance import Provenance, provenance
 from take.reuse.records import read_record
 from take.rows.labelled import class_names, class_sizes
@@ -60,29 +59,6 @@ class RawCorpusDataset(ReadOnlyDataset[RawCorpus]):
 
     def _describe(self) -> dict[str, Any]:
         return {"corpus": self._source.name, "source": self._source.spec.source.kind}
-
-
-class PublishedDataset(ReadOnlyDataset[Published]):
-    """Reads published figures, to be shown next to our own."""
-
-    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._path = Path(filepath)
-        self.metadata = metadata
-
-    def identity(self) -> str:
-        """A digest of the file."""
-        return file_digest(self._path)
-
-    def check(self) -> None:
-        """Refuse a file with mistakes before hours are spent on what is compared with it."""
-        read_published(self._path)
-
-    def load(self) -> Published:
-        """The figures, checked."""
-        return read_published(self._path)
-
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._path)}
 
 
 class IfMadeDataset(ReadOnlyDataset[Any]):

@@ -1,1 +1,1 @@
-"""What the scores of learners say, and what was published before (METHOD §4)."""
+"""How good a small training set is: methods × learners × seeds on a sealed evaluation split."""

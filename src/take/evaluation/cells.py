@@ -1,4 +1,4 @@
-"""A cell of the grid: one learner, taught once with one training set, and what it reached.
+"""A cell of the grid: one learner, trained once on one training set, and its scores.
 
 Everything that is shown (tables, plots, the page of results) is made from cells alone.
 """
@@ -19,7 +19,7 @@ Metric = Literal["accuracy", "macro_f1", "accuracy_f1"]
 
 
 class CellResult(Frozen):
-    """What became of a cell; `error` instead of scores where it failed."""
+    """The result of a cell; `error` instead of scores where it failed."""
 
     corpus: str
     budget: str
@@ -37,32 +37,32 @@ class CellResult(Frozen):
     error: str | None = None
 
     rows: int = 0
-    """That the learner was taught with."""
+    """Training rows."""
     missing_classes: int = 0
     set_digest: str = ""
-    """Equal for equal training sets: a method that draws nothing makes one under every seed."""
-    asked_rows: int = 0
-    """Evaluation rows that it was asked."""
+    """Equal for equal training sets: a method that draws nothing makes the same for every seed."""
+    evaluation_rows: int = 0
+    """Evaluation rows that it predicted."""
     updates: int | None = None
     """Optimiser steps; none for learners that are solved to their optimum."""
     learner_title: str = ""
     """Features, and whose weights or vectors they are."""
 
     set_seconds: float = 0.0
-    """To make the training set, or what it took when it was made."""
-    teach_seconds: float = 0.0
-    ask_seconds: float = 0.0
+    """To make the training set (when it was made)."""
+    training_seconds: float = 0.0
+    prediction_seconds: float = 0.0
     peak_megabytes: float = 0.0
-    """Of the process, while the learner was taught and asked."""
+    """Of the process, while the learner was trained and evaluated."""
     fingerprint: str = ""
-    """Of all that decides the scores: rows, learner, seed, evaluation rows, code."""
+    """Of everything that decides the scores: rows, learner, seed, evaluation rows, code."""
     code_version: str = ""
     """The package's version and git commit that computed it."""
 
     @property
     def seconds(self) -> float:
-        """Teaching and asking."""
-        return self.teach_seconds + self.ask_seconds
+        """Training and prediction."""
+        return self.training_seconds + self.prediction_seconds
 
 
 def cells_table(cells: Iterable[CellResult]) -> pd.DataFrame:
@@ -81,8 +81,59 @@ def cells_table(cells: Iterable[CellResult]) -> pd.DataFrame:
 
 
 def failure(error: Exception) -> str:
-    """Our own message; of others, which may quote a text, what happened and where."""
+    """The message of our own errors; of others, which may quote a text, only type and place."""
     if isinstance(error, TakeError):
         return f"{type(error).__name__}: {error}"
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
+
+
+class Score(Frozen):
+    """The score of one method with one learner; shares of 1."""
+
+    mean: float
+    standard_error: float | None
+    share_kept: float | None
+    """Of the learner's score on the full corpus."""
+    above_random: float | None
+    seeds: int
+
+
+class EvaluationReport(Frozen):
+    """The scores by corpus and budget, learner and method, for MLflow and for programs.
+
+    `scores["sst2 20/class"]["lr"]["take"].mean`
+    """
+
+    cells: int
+    failed_cells: int
+    hours: float
+    """Of training and prediction, added up."""
+    scores: dict[str, dict[str, dict[str, Score]]]
+
+    @classmethod
+    def of(cls, cells: pd.DataFrame, summary: pd.DataFrame) -> EvaluationReport:
+        """The report on a table of cells and its summary."""
+        scores: dict[str, dict[str, dict[str, Score]]] = {}
+        for row in summary[summary["mean"].notna()].to_dict("records"):
+            place = scores.setdefault(f"{row['corpus']} {row['budget']}", {})
+            place.setdefault(row["learner"], {})[row["method"]] = Score(
+                mean=row["mean"],
+                standard_error=_number(row["standard_error"]),
+                share_kept=_number(row["share_kept"]),
+                above_random=_number(row["vs_random"]),
+                seeds=int(row["n_sets"]),
+            )
+        # A cell that is listed under several seeds was computed once.
+        single = cells[~cells["fingerprint"].duplicated() | (cells["fingerprint"] == "")]
+        seconds = float((single["training_seconds"] + single["prediction_seconds"]).sum())
+        return cls(
+            cells=len(cells),
+            failed_cells=int(cells["error"].notna().sum()),
+            hours=round(seconds / 3600, 3),
+            scores=scores,
+        )
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or pd.isna(value) else float(value)

@@ -1,8 +1,9 @@
-"""Pictures of the scores, as Plotly figures that explain themselves."""
+"""Plots of the scores, as Plotly figures with captions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -15,21 +16,21 @@ from take.evaluation.names import (
     ordered_learners,
     ordered_methods,
 )
-from take.evaluation.panels import headed, missing, side_by_side
-from take.evaluation.text import number
+from take.evaluation.tables import number
 
-# All of them can be seen on white and on black.
+# Visible on white and on black.
 _BLUE, _ORANGE, _GREY = "#3b7ec4", "#d98c3f", "#9a9a9a"
 _COLOURS = (
     *("#4f9a6b", "#c2566a", "#8d70b8", "#a3804f", "#c774a8", "#6b8e9e", "#a3a13b"),
     *("#d98c3f", "#5fa8a0"),
 )
-_ROW_HEIGHT = 26
+_ROW_HEIGHT, _PANEL_HEIGHT = 26, 330
+_GRID = "rgba(136, 136, 136, 0.2)"
 _MARGINS = {"difference": "margin", "low": "margin_low", "high": "margin_high"}
 
 
 def budget_figure(summary: pd.DataFrame) -> Any:
-    """The score against the number of rows, where a learner was taught at two budgets or more."""
+    """The score against the number of rows, for learners that were trained at several budgets."""
     from plotly.graph_objects import Scatter
 
     scored = summary[summary["n_cells"] > 0].assign(budget_rows=_budget_rows(summary))
@@ -41,8 +42,8 @@ def budget_figure(summary: pd.DataFrame) -> Any:
         if scored.loc[_are(scored, corpus, learner), "budget_rows"].nunique() > 1
     ]
     if not panels:
-        return missing("No curve: it takes two budgets or more of one corpus and learner")
-    figure = side_by_side([f"{corpus}, {learner}" for corpus, learner in panels], columns=3)
+        return _empty("No curve: it takes two budgets or more of one corpus and learner")
+    figure = _panels([f"{corpus}, {learner}" for corpus, learner in panels], columns=3)
     colours = _colours(scored)
     shown = set()
     for place, (corpus, learner) in enumerate(panels):
@@ -50,7 +51,7 @@ def budget_figure(summary: pd.DataFrame) -> Any:
         for method in ordered_methods(here["method"]):
             mine = here[here["method"] == method].sort_values("budget_rows")
             if len(mine) < 2:
-                continue  # a point is no curve; it is in the other figures
+                continue  # a single point is in the other figures
             line = Scatter(
                 x=mine["budget_rows"],
                 y=100 * mine["mean"],
@@ -70,19 +71,19 @@ def budget_figure(summary: pd.DataFrame) -> Any:
     figure.update_yaxes(title_text="%", title_standoff=2)
     caption = (
         "Mean score and standard error over training sets, by the rows that the budget allows "
-        "(eda adds altered copies to them). Dashed: all rows. The higher a line lies on the left, "
-        "the fewer rows it takes."
+        "(eda adds altered copies to them). Dashed: all rows. The higher a line is on the left, "
+        "the fewer rows it needs."
     )
-    return headed(figure, "What more rows bring", caption)
+    return _titled(figure, "What more rows bring", caption)
 
 
 def margins_figure(table: pd.DataFrame) -> Any:
-    """By how much the compared method leads each other one; of a summary, or of comparisons."""
+    """The lead of the compared method over each other one; from a summary or comparisons."""
     from plotly.graph_objects import Figure, Heatmap
 
     margins = _margins(table)
     if margins.empty:
-        return missing("No margins: neither take nor distilled was run beside another method")
+        return _empty("No margins: neither take nor distilled was run together with another method")
     compared = " and ".join(margins["compared"].unique())
     methods = ordered_methods(margins["method"])[::-1]
     columns = margins[["corpus", "budget", "learner"]].drop_duplicates()
@@ -104,7 +105,7 @@ def margins_figure(table: pd.DataFrame) -> Any:
             customdata=[[", ".join(place) for place in places]] * len(methods),
             hovertemplate="%{customdata}, %{y}: %{text} points<extra></extra>",
             hoverongaps=False,
-            # Orange through near-white to blue: told apart without red and green.
+            # Orange to blue: distinguishable without red and green.
             colorscale=[[0, "#d98c3f"], [0.5, "#f2f2f2"], [1, "#5a97d6"]],
             zmid=0,
             zmin=-reach,
@@ -134,14 +135,14 @@ def margins_figure(table: pd.DataFrame) -> Any:
         f"blue, {compared} is above; orange, below. In brackets: no difference is shown, as the "
         f"95 % interval includes 0 or there is none. One is shown in {shown} of {len(texts)} cells."
     )
-    return headed(figure, f"What {compared} gains over each method", caption)
+    return _titled(figure, f"What {compared} gains over each method", caption)
 
 
 def scores_figure(summary: pd.DataFrame) -> Any:
-    """What each method reached with each learner; TAKE's variants are left to the margins."""
+    """The score of each method with each learner; TAKE's variants are in the margins figure."""
     scored = summary[(summary["n_cells"] > 0) & ~summary["method"].map(is_variant).astype(bool)]
     if scored.empty:
-        return missing("No scores: no cell was evaluated, or all failed")
+        return _empty("No scores: no cell was evaluated, or all failed")
     blocks = [
         group[group["budget"] == group["budget"].mode().iloc[0]]
         for _, group in scored.groupby("corpus", sort=False)
@@ -153,7 +154,7 @@ def scores_figure(summary: pd.DataFrame) -> Any:
         learners = ordered_learners(block["learner"])
         panels += [block[block["learner"] == learner] for learner in learners]
         panels += [None] * (width - len(learners))
-    figure = side_by_side(
+    figure = _panels(
         [_panel_title(panel, is_alone=len(blocks) == 1) for panel in panels],
         columns=width,
         height=90 + _ROW_HEIGHT * len(methods),
@@ -184,7 +185,7 @@ def scores_figure(summary: pd.DataFrame) -> Any:
     )
     alone = f": {blocks[0]['corpus'].iloc[0]}, {blocks[0]['budget'].iloc[0]}"
     where = alone if len(blocks) == 1 else ""
-    return headed(figure, f"What learners reach with each training set{where}", caption)
+    return _titled(figure, f"Scores of learners with each training set{where}", caption)
 
 
 def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
@@ -210,7 +211,7 @@ def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
 
 
 def _panel_title(panel: pd.DataFrame | None, *, is_alone: bool) -> str:
-    """The learner; with its corpus, where there are several."""
+    """The learner; with its corpus, if there are several."""
     if panel is None:
         return ""
     first = panel.iloc[0]
@@ -240,7 +241,7 @@ def _margins(table: pd.DataFrame) -> pd.DataFrame:
     if "margin" not in table:
         table = table.rename(columns={"method": "compared"} | _MARGINS)
         table = table.rename(columns={"other": "method"})
-    # Comparisons may be of two methods; the later, take, is the one to show.
+    # Comparisons may be of two methods; the later, take, is shown.
     places = table.groupby(["corpus", "budget", "learner"], sort=False)
     is_chosen = table["compared"] == places["compared"].transform("last")
     return table[table["margin"].notna() & is_chosen]
@@ -252,7 +253,7 @@ def _is_shown(row: dict[Any, Any]) -> bool:
 
 
 def _budget_rows(summary: pd.DataFrame) -> pd.Series[float]:
-    """Rows that a budget stands for: what most methods are taught; not full data, not eda."""
+    """Rows of a budget: the median of the methods' training rows, without full data."""
     small = summary[(summary["method"] != FULL) & (summary["n_cells"] > 0)]
     usual = small.groupby(["corpus", "budget"])["rows"].median()
     keys = zip(summary["corpus"], summary["budget"], strict=True)
@@ -271,3 +272,52 @@ def _colours(table: pd.DataFrame) -> dict[str, str]:
 
 def _errors(values: pd.Series[float], colour: str) -> dict[str, Any]:
     return {"array": (100 * values).tolist(), "color": colour, "thickness": 1.5, "width": 4}
+
+
+def _panels(
+    titles: Sequence[str], columns: int, height: int = _PANEL_HEIGHT, shared_y: bool = False
+) -> Any:
+    """Panels in rows, all of the same height, with the legend below."""
+    from plotly.subplots import make_subplots
+
+    columns = min(columns, len(titles))
+    rows = -(-len(titles) // columns)
+    total = height * rows + 200
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        subplot_titles=titles,
+        shared_yaxes="all" if shared_y else False,
+        horizontal_spacing=(0.1 if shared_y else 0.2) / columns,
+        vertical_spacing=130 / total if rows > 1 else 0,
+    )
+    figure.update_annotations(font_size=13)
+    # kedro-viz applies its dark theme to the first panel's axes only.
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(gridcolor=_GRID, zerolinecolor=_GRID)
+    figure.update_layout(
+        template="plotly_white",
+        height=total,
+        legend={"orientation": "h", "y": -70 / (total - 200), "yanchor": "top"},
+    )
+    return figure
+
+
+def _titled(figure: Any, headline: str, caption: str, width: int = 160) -> Any:
+    """The figure with a title and a caption."""
+    lines = "<br>".join(wrap(caption, width))
+    text = f"<b>{headline}</b><br><span style='font-size:11px;color:#888'>{lines}</span>"
+    # The title's distance from the upper edge is in pixels, whatever the figure's height.
+    title = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 18}}
+    return figure.update_layout(title=title, margin={"t": 140})
+
+
+def _empty(text: str) -> Any:
+    """A figure that says what is missing."""
+    from plotly.graph_objects import Figure
+
+    figure = Figure()
+    figure.add_annotation(text=text, showarrow=False, font={"size": 15, "color": "#888"})
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return figure.update_layout(template="plotly_white", height=240)

@@ -1,14 +1,11 @@
-"""Tables, figures and footnotes in Markdown."""
+"""Tables in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from take.evaluation.text import number
-
-NOTHING = "–"
-_LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+from take.evaluation.tables import number
+from take.text.format import MISSING
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -25,75 +22,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
     return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
-def folded(title: str, body: str) -> str:
-    """What opens at a click."""
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
-
-
-def code(name: object) -> str:
-    """A name as it is written in settings."""
-    return f"`{name}`"
-
-
 def percent(share: object, decimals: int = 1) -> str:
-    """A share in %.
+    """A share in %, without the unit.
 
     >>> percent(0.8614), percent(None)
     ('86.1', '–')
     """
     value = number(share)
-    return NOTHING if value is None else f"{100 * value:.{decimals}f}"
-
-
-def points(row: Mapping[Any, object], names: Sequence[str], decimals: int = 1) -> str:
-    """A difference in points, its interval, and what it shows; `names` are those of the four.
-
-    >>> points({"d": 0.041, "l": 0.02, "h": 0.062, "v": "better"}, "dlhv")
-    '+4.1 [+2.0, +6.2] better'
-    >>> points({"d": -0.004, "l": None, "h": None, "v": "no difference shown"}, "dlhv")
-    '-0.4'
-    """
-    mean, low, high = (number(row.get(name)) for name in names[:3])
-    if mean is None:
-        return NOTHING
-    text = _signed(mean, decimals)
-    if low is not None and high is not None:
-        text += f" [{_signed(low, decimals)}, {_signed(high, decimals)}]"
-    verdict = str(row.get(names[3]))
-    return f"{text} {verdict}" if verdict in ("better", "worse") else text
-
-
-class Footnotes:
-    """Marks and what they mean, in order of their first use.
-
-    >>> notes = Footnotes()
-    >>> notes.mark("other weights"), notes.mark("fewer rows"), notes.mark("other weights")
-    ('ᵃ', 'ᵇ', 'ᵃ')
-    >>> print(notes)
-    - ᵃ other weights
-    - ᵇ fewer rows
-    """
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-
-    def mark(self, text: str) -> str:
-        """The mark of a footnote, the same for the same text."""
-        if text not in self._texts:
-            self._texts.append(text)
-        return self._letter(self._texts.index(text))
-
-    def __str__(self) -> str:
-        return "\n".join(f"- {self._letter(n)} {text}" for n, text in enumerate(self._texts))
-
-    @staticmethod
-    def _letter(place: int) -> str:
-        more, letter = divmod(place, len(_LETTERS))
-        return _LETTERS[letter] * (more + 1)
-
-
-def _signed(share: float, decimals: int) -> str:
-    return f"{100 * share:+.{decimals}f}"
+    return MISSING if value is None else f"{100 * value:.{decimals}f}"
 
 
 def _escaped(text: str) -> str:

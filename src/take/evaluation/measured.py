@@ -1,4 +1,4 @@
-"""The scores of a grid by corpus, budget, learner and method, ready to be compared."""
+"""The scores of a grid by corpus, budget, learner and method, as they are compared."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from take.evaluation.names import DISTILLED, FULL
 from take.evaluation.statistics import Cell, Difference, Summary, paired_difference, summarise
 
 _EQUAL = 1e-12
-# Sets that are given: no seed would have made others.
+# Given sets are the same for every seed.
 _GIVEN = (FULL, DISTILLED, "file")
 
 
 class Key(NamedTuple):
-    """Whose scores: all but the seeds."""
+    """Everything that identifies scores except the seeds."""
 
     corpus: str
     budget: str
@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What one method reached with one learner, over its seeds."""
+    """The scores of one method with one learner, over seeds."""
 
     key: Key
     metric: Metric
@@ -41,16 +41,16 @@ class Measured:
     n_failed: int
     n_distinct_sets: int
     is_constant: bool
-    """The score under any seed: neither the method nor the learner draws anything."""
+    """The same score for any seed: neither the method nor the learner draws anything."""
 
 
 def measured(
     cells: pd.DataFrame, headline: Mapping[str, Metric], default: Metric = "accuracy"
 ) -> dict[Key, Measured]:
-    """The scores of each method by seeds, under the corpus's own metric.
+    """The scores of each method by seed, in the corpus's headline metric.
 
-    Training on full data knows no budget: wherever it was stored, it stands beside every budget
-    that its learner was taught at. Of cells that are there twice, the later counts.
+    Training on full data has no budget: its cells count at every budget of its learner. Of
+    duplicate cells, the later counts.
     """
     columns = [*Key._fields, "set_seed", "training_seed"]
     single = cells.drop_duplicates(columns, keep="last")
@@ -65,7 +65,7 @@ def measured(
 def difference(ours: Measured, theirs: Measured) -> Difference | None:
     """How much higher ours scores on the cells both have; None where there are none.
 
-    What draws nothing has the same score under the seeds that it was not run with.
+    What draws nothing has the same score for seeds that it was not run with.
     """
     mine, other = ours.scores, theirs.scores
     if theirs.is_constant and other:
@@ -76,19 +76,19 @@ def difference(ours: Measured, theirs: Measured) -> Difference | None:
 
 
 def summarised(scored: pd.DataFrame, scores: Mapping[Cell, float], n_distinct: int) -> Summary:
-    """Over distinct sets: one set made under several seeds has trainings alone."""
+    """Over distinct sets; of a single one, over its trainings."""
     if n_distinct > 1:
         found = summarise(scores)
         if scored["updates"].notna().any() or found.standard_error is None:
             return found
-        # Solved to its optimum, the learner adds nothing: all there is comes from the sets.
+        # A learner that is solved to its optimum adds no variation: all of it is between sets.
         deviation = found.standard_error * sqrt(found.n_sets)
         return replace(found, set_deviation=deviation, training_deviation=0.0)
     prints = [mark or str(place) for place, mark in enumerate(scored["fingerprint"])]
-    single = dict(zip(prints, scores.values(), strict=True))  # a copy is no further training
+    single = dict(zip(prints, scores.values(), strict=True))  # a copy is not another training
     values = list(single.values())
     if max(values) - min(values) < _EQUAL:
-        values = values[:1]  # the same again and again is one observation, not an exact one
+        values = values[:1]  # identical repeats are one observation
     return summarise({Cell(0, place): value for place, value in enumerate(values)})
 
 
@@ -96,7 +96,7 @@ def _full_at_every_budget(cells: pd.DataFrame) -> pd.DataFrame:
     is_full = cells["method"] == FULL
     places = cells.loc[~is_full, ["corpus", "learner", "budget"]].drop_duplicates()
     spread = cells[is_full].drop(columns="budget").merge(places, on=["corpus", "learner"])
-    # Those of its own budget come last, and count where seeds were stored at several.
+    # Its own budget comes last, and counts if seeds were stored at several.
     return pd.concat([cells[~is_full], spread[cells.columns], cells[is_full]], ignore_index=True)
 
 
@@ -108,18 +108,18 @@ def _measured(key: Key, group: pd.DataFrame, metric: Metric) -> Measured:
             f"{key.method} with {key.learner} has no {metric}",
             where=f"cells of {key.corpus}",
             allowed="accuracy and macro_f1 of any corpus, accuracy_f1 of two classes",
-            remedy="name another metric for this corpus",
+            remedy="choose another metric for this corpus",
         )
     seeds = zip(scored["set_seed"], scored["training_seed"], strict=True)
     scores = {Cell(int(i), int(j)): float(y) for (i, j), y in zip(seeds, values, strict=True)}
-    # Without a digest, sets are told apart by their seeds.
+    # Without a digest, sets are distinguished by their seeds.
     digests = scored["set_digest"].where(scored["set_digest"] != "", scored["set_seed"].map(str))
     n_distinct = int(digests.nunique())
     n_seeds = int(scored["set_seed"].nunique())
     one_score = len(values) > 0 and float(np.ptp(values)) < _EQUAL
     solved = bool(scored["updates"].isna().all())
     draws_nothing = n_distinct == 1 and (n_seeds > 1 or key.method in _GIVEN)
-    # A full-data run without repeats is taken for exact, as for the share kept.
+    # A single full-data run counts as exact, as for the share kept.
     is_exact = solved or (key.method == FULL and len(values) == 1)
     return Measured(
         key=key,

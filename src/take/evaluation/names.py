@@ -1,4 +1,4 @@
-"""In which order things are shown, and what their names mean; unknown names come after known."""
+"""The order in which things are shown, and what their names mean; unknown names come last."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METHODS = {
     "kmeans_pool": "the same, out of the pool of generated rows",
     "dilm": "rows that DiLM published (Maekawa et al. 2024)",
     "file": "rows of a file",
-    DISTILLED: "the rows that `kedro run --pipeline=distill` left",
+    DISTILLED: "the rows of `kedro run --pipeline=distill`",
     "take": "rows of the pool, chosen as `distillation.selection` says (`exam` by default)",
 }
 LEARNERS = (
@@ -39,7 +39,7 @@ _VARIANTS = {
 
 
 def is_variant(method: str) -> bool:
-    """Whether it is TAKE with something changed: no rival, but what shows a part's worth.
+    """Whether it is TAKE with one part changed: it shows what that part is worth.
 
     >>> is_variant("take_without_kappa"), is_variant("take"), is_variant("kmeans")
     (True, False, False)
@@ -48,7 +48,7 @@ def is_variant(method: str) -> bool:
 
 
 def is_rival(method: str) -> bool:
-    """Whether it is another way to a training set of that size: neither full data nor TAKE.
+    """Whether it is a competing method: neither full data nor TAKE or a variant of it.
 
     >>> [name for name in ("full", "eda", "take_real", "distilled") if is_rival(name)]
     ['eda']
@@ -57,7 +57,7 @@ def is_rival(method: str) -> bool:
 
 
 def meaning(method: str) -> str:
-    """What a method is, in a few words; nothing of one that is not known.
+    """What a method is, in a few words; empty if it is not known.
 
     >>> meaning("take_kernel_last"), meaning("take_swap"), meaning("mine")
     ('kernel: last', 'selector: swap', '')
@@ -80,7 +80,7 @@ def ordered_methods(names: Iterable[str]) -> list[str]:
 
     def place(name: str) -> tuple[float, str, str]:
         if is_variant(name):
-            # "without_kappa" is what the paper's tables begin with.
+            # The paper's tables begin with "without_kappa".
             return (len(known), "" if name == "take_without_kappa" else meaning(name), name)
         return (known.index(name) if name in known else ours - 0.5, "", name)
 
@@ -119,7 +119,7 @@ def ordered_budgets(names: Iterable[str]) -> list[str]:
 
 
 def normal_budget(name: str) -> str:
-    """A budget as it is always written; one that is none, as it is.
+    """A budget in its usual form; anything else as it is.
 
     >>> normal_budget("20 / class"), normal_budget("all")
     ('20/class', 'all')

@@ -1,11 +1,11 @@
-"""What scores over seeds say: means, errors, and which differences can be told from chance.
+"""Statistics of scores over seeds: means, standard errors, paired differences.
 
 A score has two sources of variation, the distilled set and the training on it:
 
     y_ij = μ + a_i + e_ij,        a_i ~ (0, σ²_set),   e_ij ~ (0, σ²_training),
 
-where set i is trained on with seeds j = 1 … n_i. More trainings on one set never show how another
-set would have done, so that it is the sets' means ȳ_i that errors and intervals are taken over.
+where set i is trained on with seeds j = 1 … n_i. More trainings on one set do not show how another
+set would score, so that standard errors and intervals are over the sets' means ȳ_i.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Over = Literal["sets", "trainings", "nothing"]
 Verdict = Literal["better", "worse", "no difference shown"]
 
 CONFIDENCE = 0.95
-# Scores are counts over counts: what differs by less differs by rounding.
+# Scores are ratios of counts: smaller differences are rounding.
 _EQUAL = 1e-12
 
 
 class Cell(NamedTuple):
     """Which distilled set, and which training on it.
 
-    A method that draws nothing makes one set under every set seed. It is paired like any other, as
-    long as each cell is a training of its own, not a copy of one.
+    A method that draws nothing makes the same set for every set seed. It is paired like any other,
+    as long as each cell is a separate training.
     """
 
     set_seed: int
@@ -47,7 +47,7 @@ class Interval(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """What may be said of a difference with this interval.
+        """What a difference with this interval shows.
 
         >>> Interval(0.2, 1.4).verdict, Interval(-0.2, 1.4).verdict
         ('better', 'no difference shown')
@@ -59,14 +59,14 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """The mean of a method's scores and where its variation comes from."""
+    """The mean of a method's scores and the sources of its variation."""
 
     mean: float
-    standard_error: float | None  # None of a single cell
-    over: Over  # what the error is taken over; "trainings" speaks of this one set alone
+    standard_error: float | None  # None for a single cell
+    over: Over  # what the error is over; "trainings" is valid for this one set only
     n_sets: int
     n_cells: int
-    set_deviation: float | None  # σ_set; None where sets and trainings cannot be told apart
+    set_deviation: float | None  # σ_set; None if it cannot be separated from σ_training
     training_deviation: float | None  # σ_training; None unless some set was trained on twice
 
     @property
@@ -81,7 +81,7 @@ def summarise(scores: Mapping[Cell, float]) -> Summary:
         σ̂²_training = Σ_ij (y_ij − ȳ_i)² / (N − a)
         σ̂²_set = max(0, s²(ȳ_i) − σ̂²_training · mean(1/n_i))
 
-    Of one set, the error is that of its trainings.
+    For a single set, the error is over its trainings.
 
     >>> cells = {Cell(0, 0): 0.70, Cell(0, 1): 0.72, Cell(1, 0): 0.80, Cell(1, 1): 0.82}
     >>> found = summarise(cells)
@@ -121,13 +121,13 @@ class Difference:
 
     mean: float
     standard_error: float | None
-    interval: Interval | None  # None where the seeds made no difference, or there is only one
+    interval: Interval | None  # None if seeds made no difference, or there is only one
     over: Over
     pairs: int
 
     @property
     def verdict(self) -> Verdict:
-        """What may be said: that one is better only where the interval excludes 0."""
+        """Better or worse only if the interval excludes 0."""
         return "no difference shown" if self.interval is None else self.interval.verdict
 
 
@@ -137,9 +137,8 @@ def paired_difference(
     """d̄ ± t_{a−1, (1+confidence)/2} · s(d̄_i)/√a over the cells that both have.
 
     The differences d_ij of equal cells are averaged within each set seed i, and the interval is
-    over set seeds; where there is only one, over trainings. Differences that are all the same leave
-    no spread to make an interval of: learners and methods that draw nothing are one observation,
-    however many seeds they are run with.
+    over set seeds; if there is only one, over trainings. Differences without any spread have no
+    interval: learners and methods that draw nothing are one observation, whatever the seeds.
 
     >>> ours = {Cell(seed, 0): 0.80 + 0.01 * seed for seed in range(5)}
     >>> theirs = {Cell(seed, 0): 0.78 for seed in range(5)}
@@ -176,7 +175,7 @@ class Share(NamedTuple):
 def share_kept(distilled: Summary, full: Summary) -> Share:
     """The share r = μ̂ / μ̂_full, with the error √(se² + r² se_full²) / μ̂_full of the delta method.
 
-    It does not count what guessing would keep: at two even classes that is a half of everything.
+    It is not corrected for guessing, which keeps a half at two balanced classes.
 
     >>> ours = summarise({Cell(0, 0): 0.80, Cell(1, 0): 0.82})
     >>> share_kept(ours, summarise({Cell(0, 0): 0.90})).value
@@ -192,7 +191,7 @@ def share_kept(distilled: Summary, full: Summary) -> Share:
     value = distilled.mean / full.mean
     if distilled.standard_error is None:
         return Share(value, None)
-    # A full-data run without repeats is taken for exact.
+    # A single full-data run counts as exact.
     full_error = full.standard_error or 0.0
     return Share(value, hypot(distilled.standard_error, value * full_error) / full.mean)
 
@@ -200,8 +199,8 @@ def share_kept(distilled: Summary, full: Summary) -> Share:
 def runner_up(means: Mapping[str, float], of: str) -> str:
     """The best of the other methods; of equals, the first by name.
 
-    Chosen by the very scores it is then compared by, it looks a little better than it is: a
-    difference against it errs on the safe side.
+    Because it is chosen by the same scores that it is compared by, it looks slightly better than it
+    is; a lead over it is underestimated.
 
     >>> runner_up({"take": 0.82, "random": 0.66, "kmeans": 0.73}, of="take")
     'kmeans'
@@ -209,7 +208,7 @@ def runner_up(means: Mapping[str, float], of: str) -> str:
     others = sorted(name for name in means if name != of)
     if not others:
         raise InputError(
-            f"there is no method beside {of!r}",
+            f"there is no method to compare {of!r} with",
             where="runner-up",
             remedy="evaluate another method, such as 'random'",
         )

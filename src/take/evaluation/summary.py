@@ -1,4 +1,4 @@
-"""Means, errors and differences out of the cells: the tables that everything shown is made of."""
+"""Means, errors and differences of the cells: the tables behind everything that is shown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SUMMARY = (
     *("share_kept", "share_kept_error"),
     *VS_RANDOM,
     *("compared", *_MARGIN),
-    *("rows", "asked_rows", "updates", "seconds", "set_seconds", "peak_megabytes"),
+    *("rows", "evaluation_rows", "updates", "seconds", "set_seconds", "peak_megabytes"),
     "learner_title",
 )
 _TEXTS = (
@@ -52,16 +52,16 @@ def summary_table(
 ) -> pd.DataFrame:
     """One row per corpus, budget, learner and method; scores are shares of 1.
 
-    `headline` names the metric of a corpus, accuracy where it does not. Of each method:
+    `headline` names the metric of a corpus (accuracy by default). For each method:
 
-        mean, standard_error   of the headline metric; no error of a single observation
-        n_sets, n_cells        seeds of sets, and cells, that were scored
-        share_kept             of what the learner reaches with full data
-        vs_random, _low, …     the method less `random`, with its interval and what it shows
-        margin, _low, …        `compared` less the method: what is better is said of `compared`
+        mean, standard_error   of the headline metric; a single observation has no error
+        n_sets, n_cells        set seeds and cells with scores
+        share_kept             of the learner's score with full data
+        vs_random, _low, …     the method minus `random`, with interval and verdict
+        margin, _low, …        `compared` minus the method: 'better' refers to `compared`
 
-    `compared` falls back to `distilled` where it was not run; the column tells which it is. Full
-    data has a row at every budget.
+    `compared` falls back to `distilled` if it was not run (see the column). Full data has a row at
+    every budget.
 
     >>> from take.evaluation.cells import CellResult, cells_table
     >>> cells = cells_table([
@@ -81,10 +81,10 @@ def summary_table(
 def comparisons_table(
     cells: pd.DataFrame, headline: Mapping[str, Metric], compared: str = "take"
 ) -> pd.DataFrame:
-    """`compared`, and `distilled` where it was run, less every other method on the same seeds.
+    """`compared`, and `distilled` if it was run, minus every other method on the same seeds.
 
-    `runner_up` marks the best of the rivals, `overall_runner_up` the best of all others but full
-    data, TAKE's own variants among them. Without common seeds the difference is left empty.
+    `runner_up` marks the best competing method, `overall_runner_up` the best of all others except
+    full data, including TAKE's variants. Without common seeds the difference is empty.
     """
     grid = measured(cells, headline)
     keys = _ordered(grid)
@@ -93,7 +93,7 @@ def comparisons_table(
         if key.method not in (compared, DISTILLED) or not grid[key].scores:
             continue
         others = [k for k in keys if k[:3] == key[:3] and k != key and grid[k].scores]
-        # A method with one seed of five may be lucky: it is compared, but not the one to beat.
+        # A method with fewer seeds may be lucky: it is compared, but cannot be the runner-up.
         means = {
             k.method: _mean(grid[k])
             for k in others
@@ -120,7 +120,7 @@ def comparisons_table(
 
 
 def compared_in(methods: Iterable[str], compared: str = "take") -> str | None:
-    """Which method is compared with the others: `compared`, or `distilled`, or none.
+    """The method that is compared with the others: `compared`, `distilled`, or none.
 
     >>> compared_in(["random", "distilled"]), compared_in(["random"])
     ('distilled', None)
@@ -169,7 +169,7 @@ def _summary_row(key: Key, grid: Mapping[Key, Measured], compared: str) -> dict[
 
 
 def _scores(mine: Measured) -> dict[str, float]:
-    """Of every metric, over sets as the headline is."""
+    """Of every metric, averaged like the headline."""
     found: dict[str, float] = {}
     for metric in SCORES:
         values = mine.cells[metric].tolist()
@@ -183,9 +183,9 @@ def _cost(cells: pd.DataFrame) -> dict[str, Any]:
     titles = [str(title) for title in cells["learner_title"] if title]
     return {
         "rows": float(cells["rows"].mean()),
-        "asked_rows": int(cells["asked_rows"].max()),
+        "evaluation_rows": int(cells["evaluation_rows"].max()),
         "updates": float(cells["updates"].mean()),
-        "seconds": float((cells["teach_seconds"] + cells["ask_seconds"]).mean()),
+        "seconds": float((cells["training_seconds"] + cells["prediction_seconds"]).mean()),
         "set_seconds": float(cells["set_seconds"].mean()),
         "peak_megabytes": float(cells["peak_megabytes"].max()),
         "learner_title": titles[-1] if titles else "",
@@ -193,7 +193,7 @@ def _cost(cells: pd.DataFrame) -> dict[str, Any]:
 
 
 def _difference(found: Difference | None, names: Sequence[str]) -> dict[str, Any]:
-    """The difference, its interval and what it shows under these names; nothing of no pairs."""
+    """The difference, its interval and verdict under these names; nothing without pairs."""
     if found is None:
         return {}
     low, high = found.interval or (None, None)
@@ -201,7 +201,7 @@ def _difference(found: Difference | None, names: Sequence[str]) -> dict[str, Any
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Columns of the same types whatever is in them, and even if nothing is."""
+    """The same column types, even of an empty table."""
     types = {**dict.fromkeys(_TEXTS, "str"), **dict.fromkeys(_COUNTS, "int64")}
     types |= {"runner_up": "bool", "overall_runner_up": "bool"}
     return table.astype({name: types.get(name, "float64") for name in table.columns})

@@ -1,11 +1,11 @@
-"""Learners by name: each is taught with a few rows and nothing else (METHOD §4).
+"""Learners by name: each is trained on a few rows and nothing else (METHOD §4).
 
-A new one is a file, its settings, and a line in `make_learner`.
+A new one is a module with its settings, and a line in `make_learner`.
 
 >>> import numpy as np
->>> rows = Taught(Texts.of(["a good film", "a bad film"]), np.array([1, 0]), n_classes=2)
+>>> rows = TrainingRows(Texts.of(["a good film", "a bad film"]), np.array([1, 0]), n_classes=2)
 >>> learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
->>> learner.teach(rows, seed=0).predict(Texts.of(["so good", "so bad"])).tolist()
+>>> learner.fit(rows, seed=0).predict(Texts.of(["so good", "so bad"])).tolist()
 [1, 0]
 """
 
@@ -13,36 +13,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from take.learners.base import Learner, Model, Taught, Texts
-from take.learners.lexical import Vocabulary, WordCounts
-from take.learners.linear import LinearLearner
-from take.learners.networks import NetworkLearner
-from take.learners.pretrained import Pretrained
-from take.learners.sentence_vectors import SentenceVectors
-from take.learners.settings import (
-    LearnerSettings,
-    LinearSettings,
-    NetworkSettings,
-    TransformerSettings,
-    WordVectorSettings,
-)
+from pydantic import Field
+
+from take.learners.base import Learner, Model, Texts, TrainingRows
+from take.learners.features import SentenceVectors, Vocabulary, WordCounts
+from take.learners.linear import LinearLearner, LinearSettings
+from take.learners.networks import NetworkLearner, NetworkSettings
+from take.learners.pretrained import Pretrained, TransformerSettings
+from take.learners.training import UpdateSettings
 from take.learners.transformer import TransformerLearner
-from take.learners.word_vectors import WordVectors, load_word_vectors
+from take.learners.word_vectors import WordVectors, WordVectorSettings, load_word_vectors
 
 __all__ = [
     "DEFAULTS",
     "Learner",
     "LearnerSettings",
+    "LinearSettings",
     "Model",
+    "NetworkSettings",
     "SentenceVectors",
     "Shared",
-    "Taught",
     "Texts",
+    "TrainingRows",
+    "TransformerSettings",
+    "UpdateSettings",
     "Vocabulary",
     "WordCounts",
     "make_learner",
 ]
+
+LearnerSettings = Annotated[
+    LinearSettings | NetworkSettings | TransformerSettings, Field(discriminator="kind")
+]
+"""The settings of any learner, by `kind`."""
 
 DEFAULTS: dict[str, LearnerSettings] = {
     "lr": LinearSettings(),
@@ -56,26 +61,26 @@ DEFAULTS: dict[str, LearnerSettings] = {
     "transformer": TransformerSettings(),
     "embedded_lm": TransformerSettings(model="embedded_lm"),
 }
-"""Learners by name, with their own settings."""
+"""Learners by name, with their default settings."""
 
 
 @dataclass
 class Shared:
-    """What the cells of a grid share: counted words, vectors, weights, tokens.
+    """What the cells of a grid share: word counts, vectors, weights, tokens.
 
-    Keep one for as long as cells are run; ask about one `Texts` object for each set of rows.
+    Keep one for as long as cells are run, and use one `Texts` object for each set of rows.
     """
 
     counts: WordCounts = field(default_factory=WordCounts)
     corpus: Vocabulary | None = None  # words and idf of the full corpus
     phi: SentenceVectors | None = None
-    language_models: Path = Path("data/06_models/language_models")
-    word_vectors: Path | None = None  # a folder that keeps what large vector files were read into
+    language_models: Path | None = None  # the folder of converted language models
+    word_vectors: Path | None = None  # a folder that caches large vector files as read
     _vectors: dict[WordVectorSettings, WordVectors] = field(default_factory=dict)
     _pretrained: dict[tuple[str, str | None, int], Pretrained] = field(default_factory=dict)
 
     def vectors_of(self, settings: WordVectorSettings) -> WordVectors:
-        """Word vectors, read when first asked for."""
+        """Word vectors, read when first used."""
         if settings not in self._vectors:
             self._vectors[settings] = load_word_vectors(settings, self.word_vectors)
         return self._vectors[settings]
@@ -89,7 +94,7 @@ class Shared:
 
 
 def make_learner(settings: LearnerSettings, shared: Shared) -> Learner:
-    """The learner that the settings describe, with its part of what is shared."""
+    """The learner that the settings describe, with the resources that it shares with others."""
     if isinstance(settings, LinearSettings):
         return LinearLearner(settings, shared.counts, shared.corpus, shared.phi)
     if isinstance(settings, NetworkSettings):

@@ -1,8 +1,7 @@
-"""What a learner is given and gives back.
+"""The interface of learners: training rows in, a model out.
 
-A learner is taught with a few labelled rows and nothing else; the model it becomes is asked about
-other rows. `Texts` are compared by identity: whoever evaluates many cells makes one object of the
-texts that all of them are asked, and tokenisation is then done once (`Remembered`).
+A learner is trained on a few labelled rows and nothing else. `Texts` are compared by identity: all
+cells that predict the same rows share one object, so that tokenisation is done once (`Remembered`).
 """
 
 from __future__ import annotations
@@ -54,18 +53,37 @@ class Texts:
         return len(self.columns[0])
 
 
+class WeightedRows(Protocol):
+    """A training set, as a method makes it."""
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """One column, or two for pairs."""
+        ...
+
+    @property
+    def labels(self) -> Int64:
+        """(K,)."""
+        ...
+
+    @property
+    def weights(self) -> Float64:
+        """(K,) of at least 0."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class Taught:
-    """The labelled rows that a learner is taught with; all that it ever sees of a corpus.
+class TrainingRows:
+    """The labelled rows that a learner is trained on; it sees nothing else of a corpus.
 
-    A class without a row is allowed, and counted: a distilled set of unlucky draws has some.
+    A class without a row is allowed, and counted: small random sets have some.
 
-    >>> rows = Taught(Texts.of(["good", "fine"]), np.array([1, 1]), n_classes=3)
+    >>> rows = TrainingRows(Texts.of(["good", "fine"]), np.array([1, 1]), n_classes=3)
     >>> rows.missing_classes
     (0, 2)
-    >>> Taught(Texts.of(["good", " "]), np.array([1, 0]), n_classes=2)
+    >>> TrainingRows(Texts.of(["good", " "]), np.array([1, 0]), n_classes=2)
     Traceback (most recent call last):
-    take.errors.InputError: taught rows, row 1: blank text. Fix: fill it or drop the row.
+    take.errors.InputError: training rows, row 1: blank text. Fix: fill it or drop the row.
     """
 
     texts: Texts
@@ -78,7 +96,7 @@ class Taught:
         if n_rows == 0 or self.labels.shape != (n_rows,) or self.n_classes < 2:
             raise InputError(
                 f"{n_rows} texts, labels of shape {self.labels.shape}, {self.n_classes} classes",
-                where="taught rows",
+                where="training rows",
                 allowed="one row or more, a label for each, two classes or more",
             )
         for column in self.texts.columns:
@@ -86,7 +104,7 @@ class Taught:
             if blank is not None:
                 raise InputError(
                     "blank text",
-                    where=f"taught rows, row {blank}",
+                    where=f"training rows, row {blank}",
                     remedy="fill it or drop the row",
                 )
         whole = np.issubdtype(self.labels.dtype, np.integer)
@@ -95,7 +113,7 @@ class Taught:
             row = int(outside[0]) if len(outside) else 0
             raise InputError(
                 f"label {self.labels[row]}",
-                where=f"taught rows, row {row}",
+                where=f"training rows, row {row}",
                 allowed=f"whole numbers 0 … {self.n_classes - 1}",
                 remedy="use the label ids of the corpus",
             )
@@ -105,16 +123,26 @@ class Taught:
         ):
             raise InputError(
                 f"weights of shape {weights.shape}, or some that are not above 0",
-                where="taught rows",
+                where="training rows",
                 allowed=f"({n_rows},) finite numbers above 0",
             )
+
+    @classmethod
+    def of(cls, rows: WeightedRows, n_classes: int) -> TrainingRows:
+        """The rows of a training set; rows of weight 0 are left out."""
+        if np.all(rows.weights == 1):
+            # A copy, because torch warns about read-only labels of a table.
+            return cls(Texts.of(*rows.texts), rows.labels.copy(), n_classes)
+        counted = np.flatnonzero(rows.weights > 0)
+        texts = ([column[row] for row in counted] for column in rows.texts)
+        return cls(Texts.of(*texts), rows.labels[counted], n_classes, rows.weights[counted])
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def missing_classes(self) -> tuple[int, ...]:
-        """Classes that no row teaches."""
+        """Classes without a row."""
         present = set(self.labels.tolist())
         return tuple(label for label in range(self.n_classes) if label not in present)
 
@@ -128,11 +156,11 @@ class Taught:
 
 
 class Model(ABC):
-    """A learner that has been taught."""
+    """A trained learner."""
 
     @abstractmethod
     def logits(self, texts: Texts) -> Float64:
-        """(n, C); −∞ where a model cannot name a class because it never saw one of its rows."""
+        """(n, C); −∞ for classes that a model cannot predict because it saw none of their rows."""
 
     def predict(self, texts: Texts) -> Int64:
         """The likeliest class of each row."""
@@ -141,7 +169,7 @@ class Model(ABC):
 
 
 class Learner(Protocol):
-    """A way to learn from a few rows."""
+    """A way to train a model on a few rows."""
 
     @property
     def name(self) -> str:
@@ -158,11 +186,11 @@ class Learner(Protocol):
         """A digest of settings, weights and vocabulary: all but rows, seed and updates."""
         ...
 
-    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
-        """A model that saw `rows` and nothing else; the same for the same seed.
+    def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
+        """A model trained on `rows` alone; the same for the same seed.
 
-        `updates` is the number of optimiser steps, whatever the number of rows; None: what the
-        settings say. Learners that are solved to their optimum take none of either.
+        `updates` is the number of optimiser steps, independent of the number of rows; None: as the
+        settings say. Learners that are solved to their optimum ignore seed and updates.
         """
         ...
 
@@ -181,14 +209,14 @@ class Remembered(Generic[Part]):
         self._kept: WeakKeyDictionary[Texts, Part] = WeakKeyDictionary()
 
     def __call__(self, texts: Texts) -> Part:
-        """What `compute` says of the texts."""
+        """What `compute` returns for the texts."""
         if texts not in self._kept:
             self._kept[texts] = self._compute(texts)
         return self._kept[texts]
 
 
-def check_asked(texts: Texts, *, pairs: bool) -> None:
-    """Refuse to ask a model of single texts about pairs, or the other way round."""
+def check_same_task(texts: Texts, *, pairs: bool) -> None:
+    """Refuse to predict pairs with a model of single texts, or the other way round."""
     if texts.is_pair is not pairs:
-        taught, asked = ("pairs", "single texts") if pairs else ("single texts", "pairs")
-        raise InputError(f"a model that was taught {taught} is asked about {asked}")
+        own, given = ("pairs", "single texts") if pairs else ("single texts", "pairs")
+        raise InputError(f"a model that was trained on {own} cannot predict {given}")

@@ -2,7 +2,7 @@
 
     min_{W,b}  ‖W‖²/2 + C Σ_n w_n · −log softmax(W x_n + b)[y_n]
 
-Convex: there is one answer, so neither a seed nor a number of updates changes it.
+The problem is convex: neither a seed nor a number of updates changes its one solution.
 """
 
 from __future__ import annotations
@@ -10,27 +10,38 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from take.encoder.embeddings import sparse_pairs
 from take.errors import InputError
-from take.learners.base import Model, Taught, Texts, check_asked
-from take.learners.lexical import Vocabulary, WordCounts
-from take.learners.sentence_vectors import SentenceVectors
-from take.learners.settings import LinearSettings
+from take.frozen import Frozen
+from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.features import SentenceVectors, Vocabulary, WordCounts
 from take.rows.arrays import Float64
 
 _ITERATIONS = 2000  # far more than any corpus here has needed
 
 Features = Callable[[Texts], Any]
-"""Texts → (n, d), dense or CSR; pairs come joined as [u ; v ; |u−v| ; u·v]."""
+"""Texts → (n, d), dense or CSR; pairs are joined as [u ; v ; |u−v| ; u·v]."""
+
+
+class LinearSettings(Frozen):
+    """Logistic regression: `lr` for single texts, `siamese_lr` for pairs."""
+
+    kind: Literal["lr", "siamese_lr"] = "lr"
+    features: Literal["tfidf", "phi"] = "tfidf"
+    vocabulary: Literal["corpus", "rows"] = "corpus"
+    """Words and idf: the full corpus's (as the paper), or those of the training rows alone."""
+    inverse_penalty: float = Field(default=1.0, gt=0)
+    """C of ‖W‖²/2 + C Σ loss."""
 
 
 @dataclass(frozen=True)
 class LinearLearner:
-    """Logistic regression with the vocabulary, or φ, that it is handed."""
+    """Logistic regression with the vocabulary, or φ, that it is given."""
 
     settings: LinearSettings
     counts: WordCounts
@@ -54,11 +65,11 @@ class LinearLearner:
 
     @property
     def title(self) -> str:
-        """What it reads."""
+        """Its features."""
         of_pairs = " of both texts, joined" if self.name == "siamese_lr" else ""
         if self.settings.features == "phi" and self.phi is not None:
             return f"logistic regression on sentence vectors of {self.phi.title}{of_pairs}"
-        whose = "the corpus" if self.settings.vocabulary == "corpus" else "the taught rows alone"
+        whose = "the corpus" if self.settings.vocabulary == "corpus" else "the training rows alone"
         return f"logistic regression on TF-IDF{of_pairs} (words and idf of {whose})"
 
     @property
@@ -74,7 +85,7 @@ class LinearLearner:
     def _needs_corpus(self) -> bool:
         return self.settings.features == "tfidf" and self.settings.vocabulary == "corpus"
 
-    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
+    def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The optimum for these rows."""
         from sklearn.linear_model import LogisticRegression
 
@@ -93,7 +104,7 @@ class LinearLearner:
         solver.fit(features(rows.texts), rows.labels, sample_weight=rows.relative_weights)
         return LinearModel(features, rows, solver)
 
-    def _features(self, rows: Taught) -> Features:
+    def _features(self, rows: TrainingRows) -> Features:
         if self.settings.features == "phi" and self.phi is not None:
             return self.phi
         vocabulary = self.corpus if self.settings.vocabulary == "corpus" else None
@@ -107,15 +118,15 @@ class LinearLearner:
 
 
 class LinearModel(Model):
-    """A taught logistic regression; of one class, if it was taught only one."""
+    """A trained logistic regression; of one class, if its rows had only one."""
 
-    def __init__(self, features: Features, rows: Taught, solver: Any) -> None:
+    def __init__(self, features: Features, rows: TrainingRows, solver: Any) -> None:
         self._features, self._solver, self._pairs = features, solver, rows.texts.is_pair
         self._present, self._n_classes = np.unique(rows.labels), rows.n_classes
 
     def logits(self, texts: Texts) -> Float64:
-        """W x + b of the classes that were taught."""
-        check_asked(texts, pairs=self._pairs)
+        """W x + b of the classes that it was trained on."""
+        check_same_task(texts, pairs=self._pairs)
         logits = np.full((len(texts), self._n_classes), -np.inf)
         if self._solver is None or not len(texts):
             logits[:, self._present] = 0.0

@@ -3,10 +3,10 @@
 A branch turns a text's word vectors E (L × d) into one vector:
 
     textcnn   u = [max_i relu(F_w · E[i : i+w] + b_w)]  for widths w, 100 filters each
-    textrnn   u = pool of the states of a GRU that reads both ways
+    textrnn   u = pool of the states of a bidirectional GRU
 
-A single text is classified from u; a pair from [u ; v ; |u−v| ; u·v] of one branch read twice. The
-word vectors stay as they are: of the test's words, a few taught rows would move only their own.
+A single text is classified from u, a pair from [u ; v ; |u−v| ; u·v] of one shared branch. The word
+vectors are frozen: a few training rows would only move the vectors of their own words.
 """
 
 from __future__ import annotations
@@ -14,23 +14,37 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from take.learners.base import Model, Taught, Texts, check_asked
-from take.learners.settings import NetworkSettings
-from take.learners.updates import run_updates, seeded
-from take.learners.word_vectors import PADDING, WordVectors
+from take.frozen import Frozen
+from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.training import Count, UpdateSettings, run_updates, seeded
+from take.learners.word_vectors import PADDING, WordVectors, WordVectorSettings
 from take.rows.arrays import Float64, Int32, Int64
 
-_ASKED_WORDS = 16384  # of a batch of texts asked, padding included: bounds memory
+_BATCH_WORDS = 16384  # of a batch of texts to predict, padding included: bounds memory
+_WIDTHS = (3, 4, 5)  # of the filters
+_DROPOUT = 0.5
+
+
+class NetworkSettings(Frozen):
+    """A small network on frozen word vectors: `textcnn` or `textrnn`."""
+
+    kind: Literal["textcnn", "textrnn"] = "textcnn"
+    words: WordVectorSettings = WordVectorSettings()
+    filters: Count = 100
+    hidden: Count = 128
+    """Of the GRU, each direction."""
+    pool: Literal["last", "mean", "max"] = "max"
+    """How the GRU's states become one vector."""
+    training: UpdateSettings = UpdateSettings(learning_rate=1e-3)
 
 
 @dataclass(frozen=True)
 class NetworkLearner:
-    """A network with the word vectors that it is handed."""
+    """A network with the word vectors that it is given."""
 
     settings: NetworkSettings
     words: WordVectors
@@ -48,12 +62,12 @@ class NetworkLearner:
 
     @property
     def identity(self) -> str:
-        """A digest of settings and vectors; where the vectors' file lies does not matter."""
+        """A digest of settings and vectors; the path of the vectors' file does not count."""
         settings = self.settings.model_dump_json(exclude={"words": {"source"}})
         return hashlib.sha256((settings + self.words.identity).encode()).hexdigest()
 
-    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
-        """A network trained on these rows from a fresh start."""
+    def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
+        """A network trained on these rows from fresh weights."""
         import torch
 
         columns = self.words.ids(rows.texts)
@@ -81,16 +95,16 @@ class NetworkModel(Model):
         self._module, self._words, self._pairs = module, words, pairs
 
     def logits(self, texts: Texts) -> Float64:
-        """Of rows taken by length, so that little is computed on padding."""
+        """Predicted in batches of similar length, so that little is computed on padding."""
         import torch
 
-        check_asked(texts, pairs=self._pairs)
+        check_same_task(texts, pairs=self._pairs)
         columns = self._words.ids(texts)
         parts = []
         with torch.inference_mode():
             for rows in _alike_in_length(columns):
-                asked = (padded([column[row] for row in rows]) for column in columns)
-                parts.append((rows, self._module(*asked).numpy()))
+                batch = (padded([column[row] for row in rows]) for column in columns)
+                parts.append((rows, self._module(*batch).numpy()))
         if not parts:
             return np.zeros((0, self._module.head.out_features))
         logits = np.empty((len(texts), parts[0][1].shape[1]))
@@ -105,22 +119,24 @@ def _alike_in_length(columns: Sequence[Sequence[Int32]]) -> Iterator[Int64]:
     start = 0
     while start < len(order):
         stop = start + 1
-        while stop < len(order) and (stop + 1 - start) * lengths[order[stop]] <= _ASKED_WORDS:
+        while stop < len(order) and (stop + 1 - start) * lengths[order[stop]] <= _BATCH_WORDS:
             stop += 1
         yield order[start:stop]
         start = stop
 
 
-def padded(texts: Sequence[Int32]) -> NDArray[np.int64]:
-    """Ids of some texts as one matrix.
+def padded(texts: Sequence[Int32]) -> Any:
+    """Ids of some texts as one tensor.
 
     >>> padded([np.array([4, 5]), np.array([6])]).tolist()
     [[4, 5], [6, 0]]
     """
+    import torch
+
     matrix = np.full((len(texts), max(map(len, texts))), PADDING, dtype=np.int64)
     for row, ids in enumerate(texts):
         matrix[row, : len(ids)] = ids
-    return matrix
+    return torch.from_numpy(matrix)
 
 
 def build_network(
@@ -128,35 +144,12 @@ def build_network(
 ) -> Any:
     """A torch module: a matrix of ids per column → logits."""
     import torch
-    from torch import nn
 
-    from take.learners.branches import ConvolutionBranch, RecurrentBranch
+    from take.learners.network_modules import ConvolutionBranch, Network, RecurrentBranch
 
     width = words.matrix.shape[1]
     if settings.kind == "textcnn":
-        branch: Any = ConvolutionBranch(width, settings.filters, settings.widths)
+        branch: Any = ConvolutionBranch(width, settings.filters, _WIDTHS)
     else:
         branch = RecurrentBranch(width, settings.hidden, settings.pool)
-    vectors = torch.from_numpy(words.matrix)
-
-    class Network(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.branch = branch
-            self.dropout = nn.Dropout(settings.dropout)
-            self.head = nn.Linear(branch.width * (4 if pairs else 1), n_classes)
-
-        def forward(self, *columns: NDArray[np.int64]) -> torch.Tensor:
-            read = [self._read(torch.from_numpy(ids)) for ids in columns]
-            if pairs:
-                u, v = read
-                read = [u, v, (u - v).abs(), u * v]
-            logits: torch.Tensor = self.head(self.dropout(torch.cat(read, dim=1)))
-            return logits
-
-        def _read(self, ids: torch.Tensor) -> torch.Tensor:
-            lengths = (ids != PADDING).sum(dim=1)
-            read: torch.Tensor = self.branch(nn.functional.embedding(ids, vectors), lengths)
-            return read
-
-    return Network()
+    return Network(torch.from_numpy(words.matrix), branch, n_classes, _DROPOUT, pairs)

@@ -1,6 +1,6 @@
-"""A pretrained transformer's files, tokenizer and fresh copies of its weights.
+"""A pretrained transformer: its files, its tokenizer, fresh copies of its weights.
 
-Loaded once and shared by all cells: each fine-tuning begins from its own copy.
+Loaded once and shared by all cells; each fine-tuning starts from its own copy.
 """
 
 from __future__ import annotations
@@ -8,22 +8,42 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.errors import InputError
+from take.frozen import Frozen
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.learners.base import Remembered, Texts
-from take.learners.settings import TransformerSettings
+from take.learners.training import Share, UpdateSettings
 from take.model_files import hub_folder, hush_transformers
 from take.reuse.digests import file_digest
 
 # No *.bin, no *.py: weights are safetensors, and a model's own code is never run.
 _HUB_FILES = ("*.json", "*.txt", "*.safetensors")
-_PAIR_JOINT = "\n"  # between the texts of a pair, for tokenizers that know no pairs
+_PAIR_JOINT = "\n"  # between the texts of a pair, for tokenizers without a separator
+
+
+class TransformerSettings(Frozen):
+    """A pretrained transformer, all of its weights fine-tuned; DiLM's protocol by default."""
+
+    kind: Literal["transformer"] = "transformer"
+    model: str = "embedded"
+    """'embedded' (all-MiniLM-L6-v2), 'embedded_lm' (SmolLM2-135M), a folder, or a hub id."""
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """The hub commit; required for a hub id."""
+    max_tokens: Annotated[int, Field(ge=8, le=8192)] = 256
+    head_dropout: Share = 0.1
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Of matrix products; weights and sums stay float32. bfloat16 halves the time where the
+    processor supports it."""
+    training: UpdateSettings = UpdateSettings(learning_rate=1e-4, warmup_share=0.5)
 
 
 @dataclass(frozen=True)
@@ -38,7 +58,7 @@ class Tokens:
 class Pretrained:
     """A transformer as it was before any row was seen."""
 
-    def __init__(self, settings: TransformerSettings, language_models: Path) -> None:
+    def __init__(self, settings: TransformerSettings, language_models: Path | None) -> None:
         self._settings, self._language_models = settings, language_models
         self.tokens = Remembered(self._tokenise)
 
@@ -49,7 +69,7 @@ class Pretrained:
         if model == "embedded":
             return EncoderModel(EncoderSettings()).folder
         if model == "embedded_lm":
-            return LanguageModel(LanguageModelSettings(), self._language_models).folder
+            return self._embedded_lm.folder
         local = Path(model).is_dir()
         folder = (
             Path(model)
@@ -72,8 +92,18 @@ class Pretrained:
         if model == "embedded":
             return "all-MiniLM-L6-v2 (a sentence encoder)"
         if model == "embedded_lm":
-            return LanguageModel(LanguageModelSettings(), self._language_models).title
+            return self._embedded_lm.title
         return f"{model}@{revision[:8]}" if revision else model
+
+    @cached_property
+    def _embedded_lm(self) -> LanguageModel:
+        if self._language_models is None:
+            raise InputError(
+                "there is no folder for the converted language model",
+                where="learner 'embedded_lm'",
+                remedy="set learners.language_models to a folder",
+            )
+        return LanguageModel(LanguageModelSettings(), self._language_models)
 
     @cached_property
     def identity(self) -> str:
@@ -91,12 +121,12 @@ class Pretrained:
 
     @property
     def is_causal(self) -> bool:
-        """Whether a token sees only what stands before it."""
+        """Whether a token sees only the tokens before it."""
         return any("CausalLM" in name for name in self.config.get("architectures") or [])
 
     @property
     def reads_segments(self) -> bool:
-        """Whether it is told which text of a pair a token belongs to."""
+        """Whether it reads which text of a pair a token belongs to."""
         return int(self.config.get("type_vocab_size") or 0) >= 2
 
     @cached_property
@@ -143,7 +173,55 @@ class Pretrained:
 
     @cached_property
     def _parts_pairs(self) -> bool:
-        """Whether the tokenizer puts a mark of its own between two texts."""
+        """Whether the tokenizer puts a separator between two texts."""
         owners = self._tokenizer.encode("a", "b").sequence_ids
         first_of_b = owners.index(1) if 1 in owners else 0
         return None in owners[owners.index(0) : first_of_b] if 0 in owners else False
+
+
+class Narrowed:
+    """A transformer whose vocabulary is, while it is fine-tuned, the ids in use: same result.
+
+    Half of a small transformer's weights are its vocabulary, of which a few rows of text use a few
+    hundred words. A word that is not used has gradient 0, so that AdamW only decays its vector e,
+
+        e ← e · Π_t (1 − η_t · decay),
+
+    which is done once, at the end. Texts keep their ids: a lookup finds the new place of each.
+    """
+
+    def __init__(self, transformer: Any, ids_in_use: Iterable[int]) -> None:
+        import torch
+
+        inner = transformer.get_input_embeddings()
+        used = torch.tensor(sorted(set(ids_in_use)))
+        self._transformer, self._inner, self._used = transformer, inner, used
+        self._full, self._padding = inner.weight.detach(), inner.padding_idx
+        place = torch.full((len(self._full),), -1)  # an id that is not in use is an error
+        place[used] = torch.arange(len(used))
+
+        class InUse(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.inner = inner
+
+            def forward(self, ids: torch.Tensor) -> torch.Tensor:
+                vectors: torch.Tensor = self.inner(place[ids])
+                return vectors
+
+        inner.weight = torch.nn.Parameter(self._full[used].clone())
+        # A vocabulary's own padding has no gradient; some models use that id for other things.
+        moved = -1 if self._padding is None else int(place[self._padding])
+        inner.padding_idx = None if moved < 0 else moved
+        transformer.set_input_embeddings(InUse())
+
+    def widen(self, kept_share: float) -> None:
+        """Give the transformer its vocabulary back; `kept_share` is what decay left of a weight."""
+        import torch
+
+        with torch.no_grad():
+            full = self._full * kept_share
+            full[self._used] = self._inner.weight.detach()
+        self._inner.weight = torch.nn.Parameter(full)
+        self._inner.padding_idx = self._padding
+        self._transformer.set_input_embeddings(self._inner)

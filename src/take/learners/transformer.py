@@ -1,6 +1,6 @@
 """`transformer`: a pretrained transformer with a linear head, all of it fine-tuned.
 
-    logits = W · dropout(pool(h_1 … h_L)) + b,   pool: the mean of the token states, or the last
+    logits = W · dropout(pool(h_1 … h_L)) + b,   pool: mean of the states, or the last if causal
 
 Protocol as DiLM's evaluator has it: AdamW at 1e-4, 200 updates, rate rising over the first half
 and falling as a cosine over the second, decay 0.01, gradients clipped at 1, batches of at most 64.
@@ -18,22 +18,20 @@ import numpy as np
 
 from take.encoder.backends import equal_length_batches
 from take.errors import InputError
-from take.learners.base import Model, Taught, Texts, check_asked
-from take.learners.narrow import Narrowed
-from take.learners.pretrained import Pretrained, Tokens
-from take.learners.settings import TransformerSettings
-from take.learners.updates import run_updates, seeded
+from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.pretrained import Narrowed, Pretrained, Tokens, TransformerSettings
+from take.learners.training import run_updates, seeded
 from take.rows.arrays import Float64, Int64
 
-_ASKED_TOKENS = 2048  # of a batch of rows asked
-PADDING = 0  # any id will do: what it reads is masked
-_PASS_COST = 100  # tokens that one more forward and backward pass is worth, about
+_BATCH_TOKENS = 2048  # of a batch of rows to predict
+PADDING = 0  # any id will do: it is masked
+_PASS_COST = 100  # of one more forward and backward pass, in tokens (about)
 _HEAD_SPREAD = 0.02  # of a fresh head's weights, as BERT's
 
 
 @dataclass(frozen=True)
 class TransformerLearner:
-    """A transformer with the pretrained weights that it is handed."""
+    """A transformer with the pretrained weights that it is given."""
 
     settings: TransformerSettings
     pretrained: Pretrained
@@ -50,11 +48,11 @@ class TransformerLearner:
 
     @property
     def identity(self) -> str:
-        """A digest of settings and weights; where the weights lie does not matter."""
+        """A digest of settings and weights; the path of the weights does not count."""
         settings = self.settings.model_dump_json(exclude={"model", "revision"})
         return hashlib.sha256((settings + self.pretrained.identity).encode()).hexdigest()
 
-    def teach(self, rows: Taught, seed: int, updates: int | None = None) -> Model:
+    def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The transformer after its updates on these rows."""
         import torch
 
@@ -68,7 +66,7 @@ class TransformerLearner:
 
             def backward(batch: Int64) -> float:
                 total = 0.0
-                # Rows of like length go together; their gradients add up to the batch's.
+                # Rows of similar length go together; their gradients add up to the batch's.
                 for group in cheap_groups([lengths[row] for row in batch], _PASS_COST):
                     chosen = batch[group]
                     losses = torch.nn.functional.cross_entropy(
@@ -88,19 +86,19 @@ class TransformerLearner:
 class TransformerModel(Model):
     """A fine-tuned transformer."""
 
-    def __init__(self, module: Any, pretrained: Pretrained, rows: Taught) -> None:
+    def __init__(self, module: Any, pretrained: Pretrained, rows: TrainingRows) -> None:
         self._module, self._pretrained = module, pretrained
         self._pairs, self._n_classes = rows.texts.is_pair, rows.n_classes
 
     def logits(self, texts: Texts) -> Float64:
-        """Of rows of equal length at a time: nothing is computed on padding."""
+        """Predicted in batches of equal length: nothing is computed on padding."""
         import torch
 
-        check_asked(texts, pairs=self._pairs)
+        check_same_task(texts, pairs=self._pairs)
         tokens = self._pretrained.tokens(texts)
         logits = np.empty((len(texts), self._n_classes))
         with torch.inference_mode():
-            for batch in equal_length_batches(tokens.ids, _ASKED_TOKENS):
+            for batch in equal_length_batches(tokens.ids, _BATCH_TOKENS):
                 logits[batch.indices] = self._module(tokens, batch.indices).numpy()
         return logits
 
@@ -118,7 +116,6 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             where="transformer",
             allowed=f"at most {limit}, what {pretrained.title} reads",
         )
-    pooling = settings.pooling or ("last" if pretrained.is_causal else "mean")
     extra = {} if not pretrained.is_causal else {"use_cache": False}
     in_half = settings.precision == "bfloat16"
 
@@ -140,7 +137,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
                 inputs["token_type_ids"] = _padded([tokens.segments[row] for row in rows])
             with torch.autocast("cpu", torch.bfloat16, enabled=in_half):
                 states = self.transformer(**inputs).last_hidden_state.float()
-            if pooling == "last":
+            if pretrained.is_causal:
                 pooled = states[torch.arange(len(ids)), lengths - 1]
             else:
                 pooled = (states * inside[:, :, None]).sum(dim=1) / lengths[:, None]
@@ -155,7 +152,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
 
 
 def cheap_groups(lengths: Sequence[int], pass_cost: int) -> list[Int64]:
-    """Rows in groups of like length, so that padding and passes cost the least together.
+    """Rows in groups of similar length, so that padding and passes together cost the least.
 
         min over cuts of the rows, shortest first:  Σ_groups  rows · longest + pass_cost
 

@@ -13,27 +13,40 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from take.errors import InputError
+from take.frozen import Frozen
 from take.learners.base import Remembered, Texts
-from take.learners.settings import WordVectorSettings
 from take.model_files import package_folder
 from take.reuse.atomic import atomic_path
 from take.reuse.digests import file_digest
 from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 from take.rows.arrays import Float32, Int32
 
-PADDING, UNKNOWN = 0, 1  # both have the vector 0: nothing is known of them
+PADDING, UNKNOWN = 0, 1  # both have the vector 0
 _SPECIAL = 2
 _TYPICAL_ENTRY = 0.4
 
-# As GloVe's corpora were cut: "isn't" is "is" and "n't", "it's" is "it" and "'s".
+# As GloVe's corpora were tokenised: "isn't" is "is" and "n't", "it's" is "it" and "'s".
 _WORD = re.compile(r"[^\W\d_]+(?=n't)|n't|'[^\W\d_]+|\w+|[^\w\s]")
 
 _TOKENS_PACKAGE, _TOKENS_REQUIREMENT = "wordllama", "wordllama==0.4.0.post1"
 _TOKENS_TITLE = "token vectors of wordllama (l2_supercat_256)"
+
+
+class WordVectorSettings(Frozen):
+    """Where pretrained word vectors come from."""
+
+    source: str = "tokens"
+    """'tokens' (the token vectors of the package wordllama), or a file: GloVe's text format, or
+    the JSON of npm's wink-embeddings."""
+    max_words: Annotated[int, Field(ge=1)] = 256
+    """Read of each text, from its beginning."""
+
 
 Spell = Callable[[Sequence[str]], Iterable[Sequence[int]]]
 

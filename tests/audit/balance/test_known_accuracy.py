@@ -13,7 +13,7 @@ import pytest
 from take.audit.balance.slices import KnownAccuracy, known_accuracy
 from take.audit.balance.terms import BalanceSettings
 from take.evaluation.cells import CellResult, cells_table
-from take.evaluation.prepared import as_training_set
+from take.evaluation.prepared_corpus import as_training_set
 from take.evaluation.store import CellStore
 from tests.audit.release.released import rows
 
@@ -43,7 +43,7 @@ def cells(store: CellStore, distilled: pd.DataFrame) -> pd.DataFrame:
         accuracy=float((SPLIT["label"] == PREDICTED).mean()),
         macro_f1=0.8,
         set_digest=as_training_set(distilled).digest,
-        asked_rows=40,
+        evaluation_rows=40,
         fingerprint="f" * 16,
     )
     store.keep_cell(cell, PREDICTED)

@@ -52,7 +52,7 @@ def test_the_rows_are_those_that_the_split_asks(world: World) -> None:
             return np.zeros(len(texts), dtype=np.int64)  # type: ignore[arg-type]
 
     for asked in (1, 12, 29, 30):
-        marks = world.prepared.split().ask(Watching(), asked)  # type: ignore[arg-type]
+        marks = world.prepared.split().evaluate(Watching(), asked)  # type: ignore[arg-type]
         assert asked_rows(30, asked).tolist() == marks.rows.tolist()
     assert asked_rows(30, 12).tolist() != list(range(12))  # not the first ones
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.evaluation.methods.copies import EvaluationCopies
-from take.evaluation.methods.material import Material
+from take.evaluation.methods.material import EvaluationCopies, Material
 from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import LabelledRows
 

@@ -9,7 +9,7 @@ import pytest
 
 from take.errors import InputError
 from take.evaluation.methods.eda import augmented, deleted, inserted, replaced, swapped
-from take.evaluation.methods.settings import EdaSettings
+from take.evaluation.methods.material import EdaSettings
 from take.evaluation.methods.wordnet import EMBEDDED_SYNSETS, WordNet, load_wordnet
 
 TEXT = "the dull film about a long war , the dull film about peace"

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from take.errors import InputError
-from take.evaluation.methods.copies import EvaluationCopies
-from take.evaluation.methods.errors import NotApplicableError
-from take.evaluation.methods.registry import method
-from take.evaluation.methods.settings import BaselineSettings
+from take.evaluation.methods import method
+from take.evaluation.methods.material import BaselineSettings, EvaluationCopies, NotApplicableError
 from tests.evaluation.methods.conftest import make_material
 
 ROWS = {"text": ["dull", "so so", "grand"], "label": [0, 1, 2]}
@@ -93,13 +91,13 @@ REMEDIES = {
     "use one of 'bad', 'fair', 'good'": {"label": ["bad", "fair", "xyz"]},
     "add rows of it": {"label": [0, 0, 0]},
     "fill it or drop the row": {"text": ["dull", "", "grand"]},
-    "mend it, or drop the column": {"weight": ["1", "heavy", "1"]},
-    "take them out": {"text": ["dull", "so so", "Held out"]},
+    "correct it, or drop the column": {"weight": ["1", "heavy", "1"]},
+    "remove them": {"text": ["dull", "so so", "Held out"]},
 }
 
 
 @pytest.mark.parametrize("remedy", REMEDIES)
-def test_what_is_refused_says_how_to_mend_it(tmp_path, remedy):
+def test_what_is_refused_says_how_to_fix_it(tmp_path, remedy):
     with pytest.raises(InputError) as caught:
         evaluated(tmp_path / "set.csv", ROWS | REMEDIES[remedy])
     assert f"Fix: {remedy}" in str(caught.value)
@@ -190,7 +188,7 @@ def test_a_missing_file_and_a_missing_column_are_named(tmp_path):
 
 
 def test_a_file_is_never_read_without_a_check_for_copies(tmp_path):
-    with pytest.raises(InputError, match="nothing to tell copies"):
+    with pytest.raises(InputError, match="copies of the evaluation split cannot be found"):
         evaluated(tmp_path / "set.csv", ROWS, make_material(evaluation=None))
 
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.methods.herding import herd
-from take.evaluation.methods.kcenters import farthest_first
-from take.evaluation.methods.kmeans import nearest_rows
-from take.evaluation.methods.registry import method
-from take.evaluation.methods.settings import BaselineSettings, EdaSettings
+from take.evaluation.methods import method
+from take.evaluation.methods.corpus_rows import farthest_first, herd, nearest_rows
+from take.evaluation.methods.material import BaselineSettings, EdaSettings
 from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import LabelledRows
 from take.selection.selection_settings import ExamSettings, SelectionSettings
@@ -174,7 +172,7 @@ def test_nearest_rows_are_the_best_assignment_of_all(monkeypatch):
     costs = ((centres[:, None] - rows[None]) ** 2).sum(axis=2)
     best = costs[linear_sum_assignment(costs)].sum()
     monkeypatch.setattr(
-        "take.evaluation.methods.kmeans.block_bounds",
+        "take.evaluation.methods.corpus_rows.block_bounds",
         lambda n: [(i, min(i + 16, n)) for i in range(0, n, 16)],
     )
     found = nearest_rows(ArrayBlocks(rows.astype(np.float32)), centres.astype(np.float32))
@@ -245,5 +243,5 @@ def test_budgets_beyond_a_class_are_refused_by_its_name():
 def test_a_missing_pool_and_unknown_unseen_rows_are_refused(material):
     with pytest.raises(InputError, match="no pool"):
         method("take_facility")(make_material(pool=None), SETTINGS, 0)
-    with pytest.raises(InputError, match="has not learnt from"):
+    with pytest.raises(InputError, match="was not trained on"):
         method("take_exam")(make_material(unseen=None), SETTINGS, 0)

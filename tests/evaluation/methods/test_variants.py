@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.methods.candidates import corpus_rows
-from take.evaluation.methods.errors import NotApplicableError
-from take.evaluation.methods.material import TrainingSet
-from take.evaluation.methods.registry import METHODS, method
-from take.evaluation.methods.settings import BaselineSettings
+from take.evaluation.methods import METHODS, method
+from take.evaluation.methods.material import BaselineSettings, NotApplicableError, TrainingSet
+from take.evaluation.methods.selection import corpus_rows
 from take.rows.blocks import ArrayBlocks
 from take.scoring.weights import kernel_values
 from take.selection.selection_settings import ExamSettings, SelectionSettings
@@ -66,14 +64,14 @@ def test_variants_are_not_computed_unless_asked_for():
 MISSING = {
     "take_kernel_last": (
         {"kernel_weights": None},
-        r"corpus films, kernel 'last': the weights of other kernels are not known.*leave "
+        r"corpus films, kernel 'last': the weights by other kernels are not available.*leave "
         "'take_kernel_last' out",
     ),
     "take_kernel_linear": (
         {"kernel_weights": lambda name: np.full(7, 1 / 7)},
         r"kernel 'linear': there are 7 weights. Allowed: one for each of 90 rows",
     ),
-    "take_unfiltered": ({"unfiltered": None}, "before the label filter is not known"),
+    "take_unfiltered": ({"unfiltered": None}, "before the label filter is not available"),
     "take_real": ({"pool": None}, "there is no pool"),
     "distilled": ({"distilled": None}, r"no distilled rows. Fix: run the pipeline 'distilla"),
 }

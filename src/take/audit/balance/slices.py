@@ -20,11 +20,10 @@ from take.audit.balance.terms import BalanceSettings, mentions, sides
 from take.audit.intervals import clopper_pearson
 from take.errors import InputError
 from take.evaluation.cells import Metric
-from take.evaluation.prepared import as_training_set
-from take.evaluation.split import SealedSplit
+from take.evaluation.prepared_corpus import as_training_set
+from take.evaluation.sealed_split import evaluation_rows
 from take.evaluation.store import CellStore
 from take.evaluation.summary import summary_table
-from take.learners.base import Model, Texts
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import class_ids, class_names, text_columns
 from take.text.tokens import Vocabulary
@@ -54,13 +53,6 @@ class _Slice(NamedTuple):
     kind: str
     name: str
     rows: NDArray[np.bool_]  # of the whole split
-
-
-class _Mute(Model):
-    """Predicts nothing: it only makes the split say which rows it evaluates."""
-
-    def logits(self, texts: Texts) -> Float64:
-        return np.zeros((len(texts), 2))
 
 
 def known_accuracy(
@@ -122,18 +114,6 @@ def predictions_of(
         str(learner): _answers(its, store, split_rows, f"learner '{learner}' by '{method}'")
         for learner, its in mine.drop_duplicates("fingerprint").groupby("learner", sort=False)
     }
-
-
-def asked_rows(split_rows: int, asked: int) -> Int64:
-    """Which rows of a split are evaluated if this many are.
-
-    >>> asked_rows(3, 3).tolist()
-    [0, 1, 2]
-    """
-    # A split of blank texts: which rows are evaluated depends on their number alone.
-    blank = Texts.of([""] * split_rows)
-    split = SealedSplit(blank, np.zeros(split_rows, dtype=np.int64), n_classes=2)
-    return split.ask(_Mute(), asked).rows
 
 
 def slice_accuracy(
@@ -210,7 +190,7 @@ def _of_learner(parts: list[_Slice], truth: Int64, answers: Answers) -> list[dic
 
 
 def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str) -> Answers:
-    counts = cells["asked_rows"].astype(int).unique().tolist()
+    counts = cells["evaluation_rows"].astype(int).unique().tolist()
     if len(counts) != 1 or counts[0] > split_rows:
         raise InputError(
             f"{' and '.join(map(str, counts))} rows were evaluated",
@@ -226,4 +206,4 @@ def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str)
             where=where,
             remedy="evaluate again, which reuses stored cells",
         ) from error
-    return Answers(asked_rows(split_rows, counts[0]), labels)
+    return Answers(evaluation_rows(split_rows, counts[0]), labels)

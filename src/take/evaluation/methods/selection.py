@@ -1,24 +1,103 @@
-"""Candidates chosen by any selector: `take` itself, and what it is compared with."""
+"""Candidates chosen by any selector: `take`, its variants, and `kmeans_pool`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from take.errors import InputError
-from take.evaluation.methods.candidates import CANDIDATES, CandidatesName
-from take.evaluation.methods.errors import NotApplicableError
-from take.evaluation.methods.material import Material, TrainingSet, taken_rows
-from take.evaluation.methods.settings import BaselineSettings
-from take.rows.arrays import Float64
+from take.evaluation.methods.material import (
+    BaselineSettings,
+    Material,
+    NotApplicableError,
+    Source,
+    TrainingSet,
+    taken_rows,
+)
+from take.rows.arrays import Float64, Int64
+from take.rows.labelled import LabelledRows, content_id
+from take.rows.random import rng
 from take.selection.problem import selection_problem
 from take.selection.selectors import selector
+
+CandidatesName = Literal["pool", "unfiltered", "corpus"]
+
+
+class Candidates(NamedTuple):
+    """Rows to choose from, and the corpus rows that may serve as exam rows."""
+
+    table: LabelledRows
+    source: Source
+    numbers: Int64  # the rows' numbers in their source
+    unseen: Int64 | None
+
+
+def pool_rows(material: Material, seed: int) -> Candidates:
+    """The pool as it is."""
+    if material.pool is None or not len(material.pool):
+        raise NotApplicableError(
+            "there is no pool to select from",
+            where=f"corpus {material.name}",
+            remedy="run the pipeline 'generation' first",
+        )
+    return Candidates(material.pool, "pool", np.arange(len(material.pool)), material.unseen)
+
+
+def unfiltered_rows(material: Material, seed: int) -> Candidates:
+    """The pool together with the rows that its label filter dropped."""
+    if material.unfiltered is None:
+        raise NotApplicableError(
+            "the pool before the label filter is not available",
+            where=f"corpus {material.name}, candidates 'unfiltered'",
+            remedy="give the material `unfiltered`, or leave 'take_unfiltered' out",
+        )
+    table = material.unfiltered()
+    return Candidates(table, "unfiltered", np.arange(len(table)), material.unseen)
+
+
+def corpus_rows(material: Material, seed: int) -> Candidates:
+    """Corpus rows instead of generated ones, as many of each class as the pool has (or all).
+
+    Rows that the language model was trained on come first. At most half of the others are drawn,
+    unless the budget needs more, so that exam rows are left; and no exam row has the texts of a
+    candidate.
+    """
+    corpus, unseen = material.corpus, material.unseen
+    pool = pool_rows(material, seed).table
+    is_new = np.zeros(len(corpus), dtype=bool)
+    if unseen is not None:
+        is_new[unseen] = True
+    drawn = [np.empty(0, dtype=np.int64)]
+    for label, budget in enumerate(material.budgets):
+        members = rng(seed, "candidates", label).permutation(material.members(label))
+        known, new = members[~is_new[members]], members[is_new[members]]
+        most = max(budget, len(known) + len(new) // 2)
+        wanted = max(budget, int((pool.labels == label).sum()))
+        drawn.append(np.concatenate([known, new])[: min(wanted, most)])
+    numbers = np.sort(np.concatenate(drawn))
+    if unseen is not None:
+        taken = set(_keys(corpus, numbers))
+        unseen = unseen[[key not in taken for key in _keys(corpus, unseen)]]
+    return Candidates(corpus.take(numbers), "corpus", numbers, unseen)
+
+
+CANDIDATES: dict[CandidatesName, Callable[[Material, int], Candidates]] = {
+    "pool": pool_rows,
+    "unfiltered": unfiltered_rows,
+    "corpus": corpus_rows,
+}
+
+
+def _keys(rows: LabelledRows, index: Int64) -> list[str]:
+    return [content_id(texts) for texts in zip(*rows.take(index).texts, strict=True)]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A selector on some candidates; what is not given here is as the settings have it."""
+    """A selector on some candidates; what is not given here follows the settings."""
 
     selector: str | None = None
     tempering: float | None = None  # 0 is without κ
@@ -33,7 +112,7 @@ class Selection:
         candidates = CANDIDATES[self.candidates](material, seed)
         if candidates.unseen is None and choice.selector == "exam":
             raise InputError(
-                "'exam' is not told which rows the language model has not learnt from",
+                "'exam' needs corpus rows that the language model was not trained on",
                 where=f"corpus {material.name}",
                 remedy="give the material `unseen` rows, or choose another selector",
             )
@@ -56,7 +135,7 @@ class Selection:
         where = f"corpus {material.name}, kernel {self.kernel!r}"
         if material.kernel_weights is None:
             raise NotApplicableError(
-                "the weights of other kernels are not known",
+                "the weights by other kernels are not available",
                 where=where,
                 remedy=f"give the material `kernel_weights`, or leave 'take_kernel_{self.kernel}' "
                 "out",

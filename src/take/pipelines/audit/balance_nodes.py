@@ -12,7 +12,7 @@ from take.audit.balance.measure import measure_balance as measure
 from take.audit.balance.slices import KnownAccuracy, known_accuracy
 from take.audit.balance.terms import BalanceSettings
 from take.corpus.budget import Budget
-from take.evaluation.settings import EvaluationSettings
+from take.evaluation.grid_settings import EvaluationSettings
 from take.evaluation.store import CellStore
 from take.rows.labelled import class_sizes
 

@@ -1,4 +1,4 @@
-"""Distilled rows → what learners taught with them get right, beside other methods."""
+"""Training sets → scores of learners trained on them, for one corpus or over many."""
 
 from take.pipelines.evaluation.pipeline import create_pipeline
 

@@ -1,23 +1,25 @@
-"""Nodes of `evaluation`."""
+"""Nodes of `evaluation` and `benchmark`."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from take.datasets.sources import PreparedCorpora
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import Encoder
-from take.evaluation.cells import cells_table
-from take.evaluation.figures import margins_figure, scores_figure
-from take.evaluation.grid import Bench, Grid, shared_for
-from take.evaluation.prepared import PreparedCorpus
-from take.evaluation.report import EvaluationReport
-from take.evaluation.settings import EvaluationSettings, LearnerChoices
+from take.evaluation.cells import CellResult, EvaluationReport, Metric, cells_table
+from take.evaluation.figures import budget_figure, margins_figure, scores_figure
+from take.evaluation.grid import Grid
+from take.evaluation.grid_settings import BenchmarkSettings, EvaluationSettings, LearnerChoices
+from take.evaluation.names import DISTILLED
+from take.evaluation.prepared_corpus import PreparedCorpus
 from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
-from take.evaluation.text import readable_table
+from take.evaluation.tables import readable_table
 from take.learners import SentenceVectors, Shared
 from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
@@ -26,17 +28,19 @@ from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import SelectionSettings
 from take.version import code_version
 
+_logger = logging.getLogger(__name__)
 
-class Evaluated(NamedTuple):
-    """The outputs of `summarise_evaluation`."""
+
+class Summarised(NamedTuple):
+    """The outputs of `summarise_cells`."""
 
     summary: pd.DataFrame
-    """One row per learner and method."""
+    """One row per corpus, budget, learner and method."""
     comparisons: pd.DataFrame
-    """The distilled rows against every other method."""
+    """The distilled rows, or `take`, compared with every other method."""
     report: EvaluationReport
     table: str
-    """For people at a terminal."""
+    """For a terminal."""
     scores_plot: Any
     margins_plot: Any
 
@@ -56,13 +60,13 @@ def evaluate_distilled(
     distilled: pd.DataFrame,
     encoder: Encoder,
     folder: Path,
-    budget: str | int,
     scoring: ScoringSettings,
     selection: SelectionSettings,
     choices: LearnerChoices,
+    budget: str | int,
     settings: EvaluationSettings,
 ) -> pd.DataFrame:
-    """Every learner, taught with the rows of every method."""
+    """Every learner, trained on the distilled rows and on the rows of every other method."""
     prepared = PreparedCorpus(
         settings.corpus,
         corpus,
@@ -78,40 +82,70 @@ def evaluate_distilled(
         generator_rows,
         distilled,
     )
-    baselines = settings.baselines.model_copy(update={"selection": selection})
+    grid = Grid(settings.with_selection(selection), choices, CellStore(folder), code_version())
+    shared = _shared(encoder, folder, choices)
+    runs = settings.runs(str(budget))
+    experiments = prepared.experiments(runs, encoder, scoring, selection, shared, folder)
+    return cells_table(grid.run(experiments))
+
+
+def run_benchmark(
+    corpora: PreparedCorpora,
+    encoder: Encoder,
+    folder: Path,
+    scoring: ScoringSettings,
+    selection: SelectionSettings,
+    choices: LearnerChoices,
+    settings: BenchmarkSettings,
+) -> pd.DataFrame:
+    """Every cell of the grid, corpus by corpus; cells computed before are reused."""
+    names = settings.corpora or tuple(corpora)
+    corpora.check(names)
+    # Mistakes about the last corpus are reported before hours are spent on the first.
+    for learner in settings.curve_learners:
+        choices.of(learner)
+    for name in names:
+        settings.check(name, corpora.labels(name))
     grid = Grid(
-        settings.model_copy(update={"baselines": baselines}),
+        settings.grid.with_selection(selection),
         choices,
         CellStore(folder),
         code_version(),
+        settings.stored,
     )
-    material = prepared.material(str(budget), encoder, scoring, selection, folder / "searches")
-    methods = settings.methods
-    if baselines.file is not None and "file" not in methods:
-        methods = ("file", *methods)
-    bench = Bench(
-        settings.corpus,
-        str(budget),
-        material,
-        prepared.split(),
-        shared_for(
-            material, Shared(phi=SentenceVectors(encoder), word_vectors=folder / "word_vectors")
-        ),
-        methods,
-        settings.learners,
-    )
-    return cells_table(grid.run([bench]))
+    shared = _shared(encoder, folder, choices)
+    cells: list[CellResult] = []
+    for name in names:
+        prepared = corpora[name]
+        _logger.info("Corpus %s: %s rows.", name, f"{len(prepared.corpus):,}")
+        runs = settings.runs(name)
+        cells += grid.run(prepared.experiments(runs, encoder, scoring, selection, shared, folder))
+    return cells_table(cells)
 
 
-def summarise_evaluation(cells: pd.DataFrame, settings: EvaluationSettings) -> Evaluated:
-    """What the cells say."""
-    summary = summary_table(cells, settings.metrics, compared="distilled")
-    comparisons = comparisons_table(cells, settings.metrics, compared="distilled")
-    return Evaluated(
+def summarise_cells(cells: pd.DataFrame, metrics: dict[str, Metric]) -> Summarised:
+    """Tables, report and plots of the cells; the distilled rows, or `take`, are compared."""
+    compared = DISTILLED if (cells["method"] == DISTILLED).any() else "take"
+    summary = summary_table(cells, metrics, compared)
+    comparisons = comparisons_table(cells, metrics, compared)
+    return Summarised(
         summary,
         comparisons,
         EvaluationReport.of(cells, summary),
         readable_table(summary),
         scores_figure(summary),
         margins_figure(comparisons),
+    )
+
+
+def plot_budgets(summary: pd.DataFrame) -> Any:
+    """The scores against the number of rows."""
+    return budget_figure(summary)
+
+
+def _shared(encoder: Encoder, folder: Path, choices: LearnerChoices) -> Shared:
+    return Shared(
+        phi=SentenceVectors(encoder),
+        language_models=choices.language_models,
+        word_vectors=folder / "word_vectors",
     )

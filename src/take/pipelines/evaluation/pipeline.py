@@ -1,48 +1,52 @@
-"""Wiring of `evaluation`."""
+"""Wiring of `evaluation` (the corpus at hand) and `benchmark` (every prepared corpus)."""
+
+from typing import Literal
 
 from kedro.pipeline import Pipeline
 
 from take.pipelines import stage, step
-from take.pipelines.evaluation.nodes import evaluate_distilled, summarise_evaluation
+from take.pipelines.evaluation.nodes import (
+    evaluate_distilled,
+    plot_budgets,
+    run_benchmark,
+    summarise_cells,
+)
 
-_SETTINGS = "params:evaluation"
+_SHARED = [
+    "encoder",
+    "cell_folder",
+    "params:scoring",
+    "params:distillation.selection",
+    "params:learners",
+]
+_PREPARED = [
+    "corpus",
+    "evaluation_split",
+    "embeddings",
+    "weights",
+    "trajectory",
+    "influence",
+    "scoring_study",
+    "samples",
+    "pool",
+    "pool_embeddings",
+    "generator_rows",
+    "distilled",
+]
 
 
-def create_pipeline() -> Pipeline:
-    """distilled, evaluation split → cells, tables, plots."""
-    return stage(
-        "evaluation",
-        [
-            step(
-                evaluate_distilled,
-                [
-                    "corpus",
-                    "evaluation_split",
-                    "embeddings",
-                    "weights",
-                    "trajectory",
-                    "influence",
-                    "scoring_study",
-                    "samples",
-                    "pool",
-                    "pool_embeddings",
-                    "generator_rows",
-                    "distilled",
-                    "encoder",
-                    "cell_folder",
-                    "params:distillation.budget",
-                    "params:scoring",
-                    "params:distillation.selection",
-                    "params:learners",
-                    _SETTINGS,
-                ],
-                "evaluation_cells",
-            ),
-            step(
-                summarise_evaluation,
-                ["evaluation_cells", _SETTINGS],
-                ["summary", "comparisons", "report", "table", "scores_plot", "margins_plot"],
-            ),
-        ],
-        exposed=["evaluation_cells"],
-    )
+def create_pipeline(namespace: Literal["evaluation", "benchmark"] = "evaluation") -> Pipeline:
+    """Training sets and evaluation split → cells, tables, plots."""
+    settings, cells = f"params:{namespace}", f"{namespace}_cells"
+    if namespace == "evaluation":
+        inputs = [*_PREPARED, *_SHARED, "params:distillation.budget", settings]
+        nodes = [step(evaluate_distilled, inputs, cells)]
+    else:
+        inputs = ["prepared_corpora", *_SHARED, settings]
+        nodes = [
+            step(run_benchmark, inputs, cells),
+            step(plot_budgets, ["summary"], "budget_plot"),
+        ]
+    outputs = ["summary", "comparisons", "report", "table", "scores_plot", "margins_plot"]
+    nodes.append(step(summarise_cells, [cells, f"{settings}.metrics"], outputs))
+    return stage(namespace, nodes, exposed=[cells])

@@ -1,0 +1,75 @@
+"""Tables, figures and footnotes in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from take.evaluation.markdown import percent, table
+from take.evaluation.tables import number
+from take.text.format import MISSING
+
+__all__ = ["Footnotes", "code", "folded", "percent", "points", "table"]
+
+_LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
+
+
+def folded(title: str, body: str) -> str:
+    """A section that opens at a click."""
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+
+
+def code(name: object) -> str:
+    """A name as in the settings."""
+    return f"`{name}`"
+
+
+def points(row: Mapping[Any, object], names: Sequence[str], decimals: int = 1) -> str:
+    """A difference in points, its interval and its verdict; `names` are the columns of these.
+
+    >>> points({"d": 0.041, "l": 0.02, "h": 0.062, "v": "better"}, "dlhv")
+    '+4.1 [+2.0, +6.2] better'
+    >>> points({"d": -0.004, "l": None, "h": None, "v": "no difference shown"}, "dlhv")
+    '-0.4'
+    """
+    mean, low, high = (number(row.get(name)) for name in names[:3])
+    if mean is None:
+        return MISSING
+    text = _signed(mean, decimals)
+    if low is not None and high is not None:
+        text += f" [{_signed(low, decimals)}, {_signed(high, decimals)}]"
+    verdict = str(row.get(names[3]))
+    return f"{text} {verdict}" if verdict in ("better", "worse") else text
+
+
+class Footnotes:
+    """Footnote marks and their texts, in order of first use.
+
+    >>> notes = Footnotes()
+    >>> notes.mark("other weights"), notes.mark("fewer rows"), notes.mark("other weights")
+    ('ᵃ', 'ᵇ', 'ᵃ')
+    >>> print(notes)
+    - ᵃ other weights
+    - ᵇ fewer rows
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def mark(self, text: str) -> str:
+        """The mark of a footnote; equal texts share one."""
+        if text not in self._texts:
+            self._texts.append(text)
+        return self._letter(self._texts.index(text))
+
+    def __str__(self) -> str:
+        return "\n".join(f"- {self._letter(n)} {text}" for n, text in enumerate(self._texts))
+
+    @staticmethod
+    def _letter(place: int) -> str:
+        more, letter = divmod(place, len(_LETTERS))
+        return _LETTERS[letter] * (more + 1)
+
+
+def _signed(share: float, decimals: int) -> str:
+    return f"{100 * share:+.{decimals}f}"
