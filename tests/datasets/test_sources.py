@@ -13,7 +13,6 @@ from take.datasets.sources import (
     IfMadeDataset,
     PreparedCorpora,
     PreparedCorporaDataset,
-    PublishedDataset,
 )
 from take.errors import AlteredArtifactError, InputError
 from take.reuse.records import Origin, stamp_origin
@@ -151,22 +150,6 @@ def test_an_unknown_corpus_is_refused_with_the_command_to_run() -> None:
 def test_nothing_is_written_to_either(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="is read only"):
         dataset(tmp_path).save("anything")  # type: ignore[arg-type]
-    with pytest.raises(DatasetError, match="is read only"):
-        PublishedDataset(filepath="x").save("anything")  # type: ignore[arg-type]
-
-
-def test_published_figures_are_checked_and_known_by_their_content(tmp_path: Path) -> None:
-    original = ROOT / "conf/base/published.yml"
-    file = tmp_path / "published.yml"
-    file.write_bytes(original.read_bytes())
-    published = PublishedDataset(filepath=str(file))
-    assert published.identity() == PublishedDataset(filepath=str(original)).identity()
-    assert published.load() == PublishedDataset(filepath=str(original)).load()
-    published.check()
-    file.write_text(file.read_text(encoding="utf-8").replace("source: dilm", "source: dlim", 1))
-    assert published.identity() != PublishedDataset(filepath=str(original)).identity()
-    with pytest.raises(InputError, match="dlim"):
-        published.check()
 
 
 def test_an_optional_artifact_is_none_until_it_is_made(tmp_path: Path) -> None:

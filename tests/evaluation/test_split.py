@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.sealed_split import SealedSplit
+from take.evaluation.sealed_split import SealedSplit, evaluation_rows
 from take.learners import Model, Texts
 
 
@@ -52,6 +52,14 @@ def test_more_rows_than_there_are_is_all_of_them() -> None:
     split.evaluate(reader, None)
     assert len(reader.asked[0]) == 50
     assert reader.asked[0] is reader.asked[1]
+
+
+def test_the_rows_of_a_subset_are_public() -> None:
+    split = make()
+    for most in (1, 12, 49, 50, None):
+        assert split.rows(most).tolist() == split.evaluate(Reader(), most).rows.tolist()
+        assert split.rows(most).tolist() == evaluation_rows(50, most).tolist()
+    assert split.rows(12).tolist() != list(range(12))  # not the first ones
 
 
 def test_pairs_stay_together() -> None:

@@ -130,7 +130,7 @@ def test_a_quick_benchmark_runs_on_every_corpus_with_a_pool(ready: Project) -> N
     assert cells["error"].isna().all()
     assert set(cells["corpus"]) == {"films"}
     assert cells.groupby("method").size().to_dict() == {"random": 2, "take": 2, "full": 1}
-    assert "films" in ready.newest("benchmark_page.md").read_text(encoding="utf-8")
+    assert "films" in ready.newest("benchmark_table.txt").read_text(encoding="utf-8")
     assert is_run(output, "run_benchmark")
 
     before = ready.artifacts()

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 PIPELINES = ("distill", "redistil", "evaluate", "benchmark")  # every node is in one of them
 NOT_MADE = (
-    *("raw_corpus", "encoder", "language_model", "published", "prepared_corpora"),
+    *("raw_corpus", "encoder", "language_model", "prepared_corpora"),
     *("search_folder", "cell_folder", "prediction_folder"),  # work folders
     *("provenance", "known_cells"),  # made from other entries, if these exist
 )
@@ -154,7 +154,6 @@ def test_a_new_table_or_file_is_one_or_the_other() -> None:
     scores = {
         *("evaluation_cells", "evaluation.summary", "evaluation.comparisons", "evaluation.table"),
         *("benchmark_cells", "benchmark.summary", "benchmark.comparisons", "benchmark.table"),
-        "benchmark.page",
     }
     numbers = {
         *vectors,

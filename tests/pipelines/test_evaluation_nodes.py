@@ -9,15 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from take.pipelines.benchmark import nodes as benchmark
 
-from bench.published import read_published
 from take.datasets.sources import PreparedCorpora
 from take.errors import InputError
 from take.evaluation.grid_settings import BenchmarkSettings
 from take.evaluation.prepared_corpus import PreparedCorpus
-from take.pipelines.evaluation import nodes as evaluation
-from tests.conftest import ROOT
+from take.pipelines.evaluation import nodes
 from tests.evaluation.tiny import BUDGET, SCORING, SELECTION, World
 
 METHODS = "distilled random kmeans full"
@@ -36,8 +33,8 @@ def evaluated_cells(
         if field.name != "name"
     ]
     chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
-    return evaluation.evaluate_distilled(
-        *parts, world.encoder, folder, budget, SCORING, SELECTION, world.choices, chosen
+    return nodes.evaluate_distilled(
+        *parts, world.encoder, folder, SCORING, SELECTION, world.choices, budget, chosen
     )
 
 
@@ -45,7 +42,7 @@ def user_file(folder: Path) -> dict[str, str]:
     return {"file": str(folder / "rows.csv")}
 
 
-def test_an_evaluation_from_rows_to_pictures(world: World, tmp_path: Path) -> None:
+def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     cells = evaluated_cells(world, tmp_path)
     assert cells["error"].isna().all()
     assert set(cells["corpus"]) == {"films"}
@@ -54,7 +51,7 @@ def test_an_evaluation_from_rows_to_pictures(world: World, tmp_path: Path) -> No
     assert list(dict.fromkeys(cells["method"])) == METHODS.split()
     assert cells["code_version"].str.startswith("0.").all()
 
-    found = evaluation.summarise_evaluation(cells, world.evaluation())
+    found = nodes.summarise_cells(cells, {})
     assert len(found.summary) == 3 * 4
     mean = cells.query("learner == 'lr' and method == 'random'")["accuracy"].mean()
     scored = found.report.scores[f"films {BUDGET}"]["lr"]
@@ -88,7 +85,7 @@ def test_a_number_is_a_budget(world: World, tmp_path: Path) -> None:
     assert set(cells["budget"]) == {"8"}
 
 
-def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Path) -> None:
+def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_path: Path) -> None:
     rows = world.prepared.pool[["text", "label_name"]].iloc[15:27]
     rows.to_csv(tmp_path / "rows.csv", index=False)
     cells = evaluated_cells(
@@ -101,12 +98,12 @@ def test_a_user_s_file_is_evaluated_beside_the_others(world: World, tmp_path: Pa
     assert set(cells["method"]) == {"file", "random", "distilled"}
     assert set(cells.query("method == 'file'")["rows"]) == {12}
     assert cells["error"].isna().all()
-    found = evaluation.summarise_evaluation(cells, world.evaluation())
+    found = nodes.summarise_cells(cells, {})
     assert "file" in set(found.summary["method"])
     assert "file" in found.table
 
 
-def test_other_rows_under_the_same_name_are_evaluated_anew(world: World, tmp_path: Path) -> None:
+def test_other_rows_under_the_same_name_are_evaluated_again(world: World, tmp_path: Path) -> None:
     rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
     asked = {"methods": "random", "learners": "lr_rows", "baselines": user_file(tmp_path)}
     for count in (6, 5):
@@ -139,7 +136,7 @@ def bad_files(world: World) -> dict[str, tuple[pd.DataFrame, tuple[str, ...]]]:
         ),
         "copied row": (
             pd.concat([good, copied]),
-            ("1 of 7 rows are copied", "row 7 (evaluation row asked-0)", "take them out"),
+            ("1 of 7 rows are copied", "row 7 (evaluation row asked-0)", "remove them"),
         ),
         "pairs": (
             good.rename(columns={"text": "text_a"}).assign(text_b="b"),
@@ -165,7 +162,7 @@ def test_failed_cells_are_counted_and_shown(world: World, tmp_path: Path) -> Non
     cells = evaluated_cells(world, tmp_path, methods="random distilled", learners="lr")
     cells.loc[cells["method"] == "distilled", ["accuracy", "macro_f1", "accuracy_f1"]] = None
     cells.loc[cells["method"] == "distilled", "error"] = "MemoryError: too small"
-    found = evaluation.summarise_evaluation(cells, world.evaluation())
+    found = nodes.summarise_cells(cells, {})
     assert found.report.failed_cells == 2
     assert "distilled" not in found.report.scores[f"films {BUDGET}"]["lr"]
 
@@ -210,7 +207,7 @@ def settings(world: World, **changes: Any) -> BenchmarkSettings:
 
 
 def benchmarked_cells(world: World, folder: Path, **changes: Any) -> pd.DataFrame:
-    return benchmark.run_benchmark(
+    return nodes.run_benchmark(
         corpora(world),
         world.encoder,
         folder,
@@ -232,20 +229,19 @@ def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -
     }
     assert set(cells.query("budget == '2/class'")["rows"]) == {4}
 
-    published = read_published(ROOT / "conf/base/published.yml")
-    found = benchmark.summarise_benchmark(cells, published, settings(world))
+    found = nodes.summarise_cells(cells, {})
     assert set(found.report.scores) == {"films 4/class", "films 2/class", "plays 3/class"}
     assert set(found.comparisons["method"]) == {"take"}
-    assert "films" in found.page
-    assert "plays" in found.page
-    for plot in (found.scores_plot, found.margins_plot, found.budget_plot):
+    assert "films" in found.table
+    assert "plays" in found.table
+    for plot in (found.scores_plot, found.margins_plot, nodes.plot_budgets(found.summary)):
         assert plot.to_json()
 
     shown = benchmarked_cells(world, tmp_path, stored=True)
     assert len(shown) == len(cells)
     nothing = benchmarked_cells(world, tmp_path / "empty", stored=True)
     assert nothing.empty
-    assert benchmark.summarise_benchmark(nothing, published, settings(world)).report.cells == 0
+    assert nodes.summarise_cells(nothing, {}).report.cells == 0
 
 
 def test_a_quick_benchmark_is_a_part_of_it(world: World, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.audit.balance.slices import Answers, asked_rows, predictions_of, slice_accuracy
+from take.audit.balance.slices import Answers, predictions_of, slice_accuracy
 from take.audit.balance.terms import BalanceSettings
 from take.errors import InputError
 from take.evaluation.cells import cells_table
@@ -44,17 +44,6 @@ def test_predictions_belong_to_the_evaluated_rows(
         scored = mine.drop_duplicates("fingerprint")["accuracy"]
         right = (answers.labels == truth[answers.rows]).mean(axis=1)
         np.testing.assert_allclose(right, scored)
-
-
-def test_the_rows_are_those_that_the_split_asks(world: World) -> None:
-    class Watching:
-        def predict(self, texts: object) -> np.ndarray:
-            return np.zeros(len(texts), dtype=np.int64)  # type: ignore[arg-type]
-
-    for asked in (1, 12, 29, 30):
-        marks = world.prepared.split().evaluate(Watching(), asked)  # type: ignore[arg-type]
-        assert asked_rows(30, asked).tolist() == marks.rows.tolist()
-    assert asked_rows(30, 12).tolist() != list(range(12))  # not the first ones
 
 
 def test_slices_of_a_real_grid(world: World, evaluated: tuple[pd.DataFrame, CellStore]) -> None:

@@ -24,7 +24,7 @@ from take.evaluation.prepared_corpus import as_training_set
 from take.evaluation.sealed_split import evaluation_rows
 from take.evaluation.store import CellStore
 from take.evaluation.summary import summary_table
-from take.rows.arrays import Float64, Int64
+from take.rows.arrays import Int64
 from take.rows.labelled import class_ids, class_names, text_columns
 from take.text.tokens import Vocabulary
 

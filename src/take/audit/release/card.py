@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from take.audit.release.folder import to_jsonl
 from take.corpus.budget import Budget
 from take.evaluation.names import ordered_learners, ordered_methods
-from take.evaluation.text import METRICS, score
+from take.evaluation.tables import METRICS, score
 from take.reuse.records import flatten
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import MISSING, count, percent
