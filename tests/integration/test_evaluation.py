@@ -71,7 +71,7 @@ def test_an_evaluation_is_shown_reused_and_extended_by_a_user_s_file(ready: Proj
     # The grid is gone through again, for what may have failed; nothing is computed or new.
     before = cell_files(ready)
     again = ready.kedro(*evaluation())
-    assert "Reusing the outputs of 'evaluation.summarise_evaluation'" in again
+    assert "Reusing the outputs of 'evaluation.summarise_cells'" in again
     assert shown in again  # shown all the same
     assert cell_files(ready) == before
 
