@@ -14,7 +14,7 @@ from take.evaluation.methods import method
 from take.evaluation.methods.material import BaselineSettings, Material
 from take.evaluation.store import MadeSet
 from take.learners import TrainingRows
-from take.reuse.digests import module_code, file_digest
+from take.reuse.digests import file_digest, module_code
 
 GIVEN = frozenset({"file", "distilled"})
 """Methods whose rows a user provides: bad rows are refused at once, not recorded as a failure."""
