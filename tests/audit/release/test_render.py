@@ -10,7 +10,7 @@ import pytest
 
 from take.audit.privacy.report import Check, PrivacyReport
 from take.audit.release.render import CONTENTS, render_page
-from take.audit.release.sections_rows import LONG
+from take.audit.release.report_rows import LONG
 from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 from tests.audit.release.sample import HOSTILE, HOSTILE_NAMES, NAMES, Page, evidence
 

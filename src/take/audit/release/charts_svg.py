@@ -1,14 +1,15 @@
-"""What all charts share: scales, ticks, and an SVG that grows with the page but not its letters.
+"""Elements, scales, ticks and axes of all charts.
 
-The outer SVG has no viewBox. Its height is in pixels, and places in it are percentages, so that on
-a telephone points move together while letters, points and lines keep their size. Paths know no
-percentages; they stand in an inner SVG that is stretched, with strokes that are not. Colours are
-classes that `style.css` gives a meaning in light, in dark and on paper.
+SVG by hand: a plotting library would bring scripts, fixed sizes, or megabytes per page. The outer
+SVG has no viewBox. Its height is in pixels and positions are percentages, so that on a phone points
+move together while letters, points and lines keep their size. Paths cannot use percentages; they
+are in an inner SVG that is stretched, with strokes that are not. Colours are classes that
+`style.css` defines for light, dark and paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ _STEPS = (1, 2, 2.5, 5, 10)
 
 
 class Tick(NamedTuple):
-    """A value on an axis, and what is written beside it."""
+    """A value on an axis, and its text."""
 
     value: float
     name: str
@@ -37,7 +38,7 @@ class Scale(NamedTuple):
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Where a value stands: 0 at the low end, 1 at the high end."""
+        """The position of a value: 0 at the low end, 1 at the high end."""
         low, high = self.low, self.high
         if self.log:
             low, high, value = (log10(max(part, 1e-300)) for part in (low, high, value))
@@ -45,9 +46,8 @@ class Scale(NamedTuple):
 
     def ticks(self, most: int = 5) -> list[Tick]:
         """A few round values."""
-        return (
-            log_ticks(self.low, self.high) if self.log else round_ticks(self.low, self.high, most)
-        )
+        ends = self.low, self.high
+        return log_ticks(*ends) if self.log else round_ticks(*ends, most)
 
 
 def round_ticks(low: float, high: float, most: int = 5) -> list[Tick]:
@@ -102,17 +102,22 @@ def element(name: str, content: str | Markup = "", **attributes: object) -> Mark
     return Markup("<{}{}>{}</{}>").format(tag, written, content, tag)
 
 
-def path(points: Iterable[tuple[float, float]], class_: str, *, close: bool = False) -> Markup:
+def joined(*parts: Markup) -> Markup:
+    """Elements one after the other."""
+    return Markup("").join(parts)
+
+
+def path(points: Iterable[tuple[float, float]], class_: str) -> Markup:
     """A line through points in inner units."""
     written = "L".join(f"{x:.5g} {y:.5g}" for x, y in points)
-    return element("path", d=f"M{written}{'Z' if close else ''}", class_=class_)
+    return element("path", d=f"M{written}", class_=class_)
 
 
 def stretched(shapes: Iterable[Markup]) -> Markup:
     """Shapes in inner units, stretched over the whole chart."""
     return element(
         "svg",
-        Markup("").join(shapes),
+        joined(*shapes),
         viewBox=f"0 0 {GRID} {GRID}",
         preserveAspectRatio="none",
         width="100%",
@@ -121,24 +126,19 @@ def stretched(shapes: Iterable[Markup]) -> Markup:
     )
 
 
-def mark(share: float, text: str, class_: str = "mark", line: float = 0.0) -> Markup:
+def vertical(share: float, class_: str) -> Markup:
+    """A vertical line over the whole height."""
+    return element("line", x1=at(share), x2=at(share), y1="0%", y2="100%", class_=class_)
+
+
+def mark(share: float, text: str, line: float = 0.0) -> Markup:
     """A vertical line with a name at its upper end, on the side that has room."""
-    anchor = "start" if share < 0.6 else "end"
-    dx = 5 if anchor == "start" else -5
-    return Markup("").join(
-        [
-            element("line", x1=at(share), x2=at(share), y1="0%", y2="100%", class_=class_),
-            element(
-                "text",
-                text,
-                x=at(share),
-                y=12 + 15 * line,
-                dx=dx,
-                text_anchor=anchor,
-                class_=f"{class_}-name",
-            ),
-        ]
-    )
+    anchor, dx = ("start", 5) if share < 0.6 else ("end", -5)
+    place = {"x": at(share), "y": 12 + 15 * line, "dx": dx, "text_anchor": anchor}
+    return joined(vertical(share, "mark"), element("text", text, **place, class_="mark-name"))
+
+
+Axis = tuple[Scale, Sequence[Tick], str]
 
 
 def chart(
@@ -146,43 +146,29 @@ def chart(
     label: str,
     *,
     height: int = 220,
-    x: tuple[Scale, Sequence[Tick], str] | None = None,
-    y: tuple[Scale, Sequence[Tick], str] | None = None,
+    x: Axis | None = None,
+    y: Axis | None = None,
 ) -> Markup:
-    """The chart with its axes. `label` says what it shows to who cannot see it."""
-    parts: list[Markup] = []
-    if y is not None:
-        scale, ticks, title = y
-        for tick in ticks:
-            place = at(1 - scale.at(tick.value))
-            parts.append(element("line", x1="0%", x2="100%", y1=place, y2=place, class_="grid"))
-            parts.append(
-                element(
-                    "text", tick.name, x=-7, y=place, dy="0.32em", text_anchor="end", class_="tick"
-                )
-            )
-        parts.append(element("text", title, x=0, y=-10, class_="axis"))
-    if x is not None:
-        scale, ticks, title = x
-        for tick in ticks:
-            share = scale.at(tick.value)
-            anchor = "start" if share < 0.01 else "end" if share > 0.99 else "middle"
-            parts.append(
-                element(
-                    "text",
-                    tick.name,
-                    x=at(share),
-                    y="100%",
-                    dy=16,
-                    text_anchor=anchor,
-                    class_="tick",
-                )
-            )
-        parts.append(element("line", x1="0%", x2="100%", y1="100%", y2="100%", class_="base"))
-        parts.append(
-            element("text", title, x="50%", y="100%", dy=34, text_anchor="middle", class_="axis")
-        )
-    svg = element(
-        "svg", Markup("").join([*parts, *inner]), role="img", aria_label=label, height=height
-    )
+    """The chart with its axes. `label` describes it to readers who cannot see it."""
+    parts = [*(_vertical_axis(*y) if y else []), *(_horizontal_axis(*x) if x else []), *inner]
+    svg = element("svg", joined(*parts), role="img", aria_label=label, height=height)
     return element("div", svg, class_="plot" + ("" if y else " plot-bare"))
+
+
+def _vertical_axis(scale: Scale, ticks: Sequence[Tick], title: str) -> Iterator[Markup]:
+    for tick in ticks:
+        place = at(1 - scale.at(tick.value))
+        yield element("line", x1="0%", x2="100%", y1=place, y2=place, class_="grid")
+        options = {"dy": "0.32em", "text_anchor": "end", "class_": "tick"}
+        yield element("text", tick.name, x=-7, y=place, **options)
+    yield element("text", title, x=0, y=-10, class_="axis")
+
+
+def _horizontal_axis(scale: Scale, ticks: Sequence[Tick], title: str) -> Iterator[Markup]:
+    for tick in ticks:
+        share = scale.at(tick.value)
+        anchor = "start" if share < 0.01 else "end" if share > 0.99 else "middle"
+        place = {"x": at(share), "y": "100%", "dy": 16}
+        yield element("text", tick.name, **place, text_anchor=anchor, class_="tick")
+    yield element("line", x1="0%", x2="100%", y1="100%", y2="100%", class_="base")
+    yield element("text", title, x="50%", y="100%", dy=34, text_anchor="middle", class_="axis")

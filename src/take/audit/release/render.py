@@ -1,29 +1,26 @@
-"""From the evidence of a run to one HTML file that needs nothing else: no script, no link, no font.
+"""From the evidence of a run to one HTML file that needs nothing else: no script, link or font.
 
-Every text of the corpus and every name goes through the template engine's escaping; charts escape
-on their own (`charts_svg.element`). A content policy in the page forbids scripts and requests, so
-that even a mistake here could run nothing.
+Every text of the corpus and every name is escaped by the template engine; charts escape on their
+own (`charts_svg.element`). A content policy in the page forbids scripts and requests, so that even
+a mistake here could run nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
+from pydantic import Field
 
-from take.audit.release import (
-    sections,
-    sections_balance,
-    sections_fit,
-    sections_privacy,
-    sections_run,
-)
-from take.audit.release import sections_rows as rows
-from take.audit.release.charts_rows import bar, bars
+from take.audit.release import report_charts, report_rows
+from take.audit.release.charts import bar, bars
 from take.audit.release.evidence import ReportEvidence
-from take.text import format as written
+from take.evaluation.names import DISTILLED, FULL, meaning
+from take.frozen import Frozen
+from take.reuse.records import flatten
+from take.text import format as formats
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -41,44 +38,53 @@ CONTENTS = (
     ("reproduce", "Reproduce"),
     ("limits", "Limits"),
 )
-_FILTERS: dict[str, Callable[..., str]] = {
-    "count": written.count,
-    "number": written.number,
-    "share": written.share,
-    "percent": written.percent,
-    "points": written.points,
-    "duration": written.duration,
-    "size": written.size,
-    "unbroken": written.unbroken,
-    "moment": written.moment,
-    "megabytes": lambda value: written.size(None if value is None else 1e6 * value),
+_CHECK_NAMES = {
+    "verbatim": "Verbatim copies",
+    "near_copies": "Near copies",
+    "shared_spans": "Long shared passages",
+    "distances": "Distance to training rows",
+    "pii": "Personal data",
+    "canaries": "Planted secrets",
+    "members": "Membership of training rows",
+    "extraction": "Secrets written out",
 }
+_FORMATS = ("count", "number", "share", "percent", "points", "duration", "size", "moment")
+
+
+class ReportSettings(Frozen):
+    """`params:audit.report`."""
+
+    release: bool = Field(
+        default=False,
+        description="leave training rows out of the report; those of an export never have any",
+    )
+
+
+class Tile(NamedTuple):
+    """A key figure."""
+
+    value: str
+    name: str
+    note: str = ""
 
 
 def render_page(evidence: ReportEvidence, *, release: bool) -> str:
     """The page. With `release`, texts, words and ids of the corpus are left out."""
-    template = _environment().get_template("page.html.j2")
-    return template.render(
-        style=Markup(_read("style.css")),  # noqa: S704 — a file of this package
-        release=release,
-        contents=CONTENTS,
-        corpus_name=evidence.corpus_report.corpus,
-        n_rows=len(evidence.distilled),
-        scope=evidence.distillation_report.run.scope,
-        verdict=sections.verdict(evidence),
-        tiles=sections.key_figures(evidence),
-        groups=rows.groups(evidence, release=release),
-        has_lineage=evidence.lineage is not None,
-        coverage=sections_fit.coverage(evidence, release=release),
-        budget=sections_fit.budget(evidence),
-        weights=sections_fit.weights(evidence),
-        privacy=sections_privacy.privacy(evidence, release=release),
-        balance=sections_balance.balance(evidence, release=release),
-        accuracy=sections_run.accuracy(evidence),
-        cost=sections_run.cost(evidence),
-        facts=sections_run.facts(evidence),
-        reproduce=sections_run.reproduction(evidence, release=release),
-        limits=sections_run.limits(evidence, release=release),
+    made = evidence.reproduction.shareable() if release else evidence.reproduction
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            style=Markup(_read("style.css")),  # noqa: S704 — a file of this package
+            release=release,
+            contents=CONTENTS,
+            e=evidence,
+            made=made,
+            parameters=flatten(made.parameters),
+            accuracy=_accuracy_tile(evidence),
+            closest=_closest(evidence),
+            slices=_slices(evidence),
+        )
     )
 
 
@@ -88,14 +94,98 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_read), autoescape=True, undefined=StrictUndefined
     )
-    environment.filters.update(_FILTERS)
-    environment.globals.update(bar=bar, bars=_bars)
+    environment.filters.update(
+        {name: _unbroken(getattr(formats, name)) for name in _FORMATS},
+        megabytes=_unbroken(lambda value: formats.size(None if value is None else 1e6 * value)),
+        plural=formats.plural,
+        as_words=formats.as_words,
+        unbroken=_unbroken(lambda sentence: sentence),
+        kinds=_kinds,
+    )
+    environment.globals.update(
+        charts=report_charts,
+        texts=report_rows,
+        check_names=_CHECK_NAMES,
+        tables=report_rows.TABLES,
+        meaning=meaning,
+        bar=bar,
+        bars=_bars,
+    )
     return environment
 
 
-def _bars(rows_: list[tuple[str, int]]) -> Any:
-    return bars([(name, float(n), written.count(n)) for name, n in rows_])
+def _unbroken(write: Callable[..., str]) -> Callable[..., str]:
+    def written(*values: Any) -> str:
+        text = write(*values)
+        found = formats.unbroken(text)
+        # What is safe stays safe: a caption, rendered by the engine.
+        return Markup(found) if isinstance(text, Markup) else found  # noqa: S704
+
+    return written
+
+
+def _kinds(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} × {formats.as_words(kind)}" for kind, n in kinds.items() if n)
+
+
+def _bars(counts: Mapping[str, int]) -> Markup:
+    """The largest first."""
+    found = sorted(((formats.as_words(k), n) for k, n in counts.items() if n), key=lambda r: -r[1])
+    return bars([(name, float(n), formats.count(n)) for name, n in found])
 
 
 def _read(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _accuracy_tile(evidence: ReportEvidence) -> Tile:
+    """Share of the accuracy with full data, of the learner that keeps most of it."""
+    missing = Tile(formats.MISSING, "accuracy", "not evaluated in this run")
+    summary = evidence.accuracy_summary
+    if summary is None:
+        return missing
+    mine = summary[(summary["method"] == DISTILLED) & summary["mean"].notna()]
+    if mine.empty:
+        return missing
+    kept = mine["share_kept"]
+    if kept.isna().all():
+        best = mine.iloc[int(mine["mean"].argmax())]
+        name = formats.as_words(str(best["metric"]))
+        return Tile(formats.percent(best["mean"]), name, str(best["learner"]))
+    best = mine.iloc[int(kept.fillna(-1).argmax())]
+    full = summary[(summary["method"] == FULL) & (summary["learner"] == best["learner"])]
+    all_rows = f", {formats.percent(full['mean'].iloc[0])} with all rows" if len(full) else ""
+    return Tile(
+        formats.share(best["share_kept"]),
+        "of the accuracy with all rows",
+        f"{formats.percent(best['mean'])}{all_rows} ({best['learner']}, the best of {len(mine)}; "
+        f"the worst keeps {formats.share(kept.min())})",
+    )
+
+
+def _closest(evidence: ReportEvidence) -> list[dict[str, Any]]:
+    """Distances to the closest row trained on, with those of real rows below each table."""
+    lines: list[dict[str, Any]] = []
+    for table, found in evidence.privacy.distances.items():
+        for name, distances, ratio, real in (
+            (report_rows.TABLES[table], found.closest_member, found.ratio, False),
+            ("real rows, for comparison", found.unseen_closest_member, found.unseen_ratio, True),
+        ):
+            lines.append({"name": name, "real": real, "ratio": ratio.median, "found": distances})
+    # The real rows of both tables are the same where both tables are compared with all of them.
+    return [line for i, line in enumerate(lines) if line not in lines[i + 1 :]]
+
+
+def _slices(evidence: ReportEvidence) -> list[dict[str, Any]]:
+    """By learner: accuracy on slices of the evaluation split, the worst first."""
+    table = evidence.slice_accuracy
+    if table is None or table.empty:
+        return []
+    return [
+        {
+            "learner": str(learner),
+            "shifted": int((mine["verdict"] == "shifted").sum()),
+            "rows": mine.sort_values("difference").to_dict("records"),
+        }
+        for learner, mine in table.groupby("learner", sort=False)
+    ]

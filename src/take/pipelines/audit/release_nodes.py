@@ -13,8 +13,7 @@ from take.audit.release.card import dataset_card
 from take.audit.release.evidence import Evidence, ReportEvidence
 from take.audit.release.folder import Release, formula_cells, refuse_blocked
 from take.audit.release.manifest import Reproduction
-from take.audit.release.render import render_page
-from take.audit.release.settings import ReportSettings
+from take.audit.release.render import ReportSettings, render_page
 from take.corpus.ingest import CorpusReport
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.pool import LedgerReport
