@@ -18,8 +18,7 @@ from take.rows.arrays import Float32, Float64
 from take.rows.blocks import ArrayBlocks
 from take.selection.facility import SwapSearch, greedy_path
 from take.selection.selection_settings import SelectionSettings
-from take.transport.columns import CostColumns
-from take.transport.costs import squared_distances
+from take.transport.costs import CostColumns, squared_distances
 
 D, CLUSTERS = 384, 400
 PLAIN_STEPS = 3

@@ -12,7 +12,7 @@ from take.selection import facility as facility_module
 from take.selection.facility import SwapSearch, facility, greedy_path
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import random
-from take.transport.columns import CostColumns
+from take.transport.costs import CostColumns
 from tests.selection.conftest import best_free_cost, costs_of, free_cost, make_problem
 
 GREEDY = SelectionSettings(refine=False, block_rows=64)

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from take.transport.columns import CostColumns
-from take.transport.costs import squared_distances
+from take.transport.costs import CostColumns, squared_distances
 
 points = hnp.arrays(np.float32, (7, 3), elements=st.floats(-10, 10, width=32))
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from take.transport.lineage import entropic_lineage, nearest_lineage
 
 from take.rows.blocks import ArrayBlocks
-from take.transport.errors import TransportError
+from take.transport.costs import TransportError
 from take.transport.exact import (
     draw_by_weight,
     read_rows,
     reweighting_distance,
     wasserstein,
 )
-from take.transport.lineage import entropic_lineage, nearest_lineage
 from take.transport.sinkhorn import conditional_plan, entropic_plan
 from tests.transport.conftest import make_clouds
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
-from take.transport.costs import squared_distances
-from take.transport.errors import TransportError
+from take.transport.costs import TransportError, squared_distances
 from take.transport.kernel import GibbsKernel
 from take.transport.sinkhorn import (
     SinkhornOptions,

@@ -19,7 +19,7 @@ from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import squared_norms
 from take.selection.problem import ClassProblem, Selected
 from take.selection.selection_settings import SelectionSettings
-from take.transport.columns import CostColumns
+from take.transport.costs import CostColumns
 
 LOOKED_AT = 256  # candidates that are looked at together: one product of a good shape
 MOST_LEADERS = 2048  # candidates whose gains are kept up to date; half of them stay when it is full

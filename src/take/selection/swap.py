@@ -24,9 +24,7 @@ from take.rows.blocks import ArrayBlocks
 from take.selection.facility import greedy_path
 from take.selection.problem import ClassProblem, Selected
 from take.selection.selection_settings import SelectionSettings
-from take.transport.columns import CostColumns
-from take.transport.costs import squared_distances
-from take.transport.errors import TransportError
+from take.transport.costs import CostColumns, TransportError, squared_distances
 from take.transport.exact import draw_by_weight, read_rows
 from take.transport.sinkhorn import EntropicPlan, SinkhornOptions, entropic_plan
 

@@ -11,7 +11,7 @@ import numpy as np
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, block_bounds
 from take.rows.random import rng
-from take.transport.errors import TransportError
+from take.transport.costs import TransportError
 
 SAMPLE_ROWS = 2000
 _MAX_PIVOTS = 10_000_000

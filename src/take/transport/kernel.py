@@ -26,7 +26,7 @@ import numpy as np
 
 from take.rows.arrays import Float32, Float64
 from take.rows.blocks import RowBlocks, block_bounds, squared_norms
-from take.transport.errors import TransportError
+from take.transport.costs import TransportError
 
 Prior = Callable[[int, int], Float32]
 """`prior(start, stop)`: rows of a = dα / d(μ⊗ν), the density of the prior coupling, ≥ 0."""

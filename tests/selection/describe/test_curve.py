@@ -10,7 +10,7 @@ from take.rows.blocks import ArrayBlocks
 from take.selection.describe.curve import CurveOptions, along, budget_curve, find_knee
 from take.selection.describe.lineage import Distillation
 from take.selection.facility import greedy_path
-from take.transport.columns import CostColumns
+from take.transport.costs import CostColumns
 from take.transport.exact import wasserstein
 from tests.selection.describe.test_lineage import distances_of, make_distillation, rows_of, unit
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from take.errors import InputError
 from take.rows.blocks import ArrayBlocks
 from take.selection.describe.lineage import Distillation, _check, lineage_tables, trace
-from take.transport.errors import TransportError
+from take.transport.costs import TransportError
 
 NAMES = ["red", "green", "blue"]
 

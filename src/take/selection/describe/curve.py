@@ -21,8 +21,7 @@ from take.selection.describe.lineage import Distillation
 from take.selection.describe.report import Knee
 from take.selection.facility import greedy_path
 from take.selection.selection_settings import Scope
-from take.transport.columns import CostColumns
-from take.transport.costs import squared_distances
+from take.transport.costs import CostColumns, squared_distances
 from take.transport.exact import SAMPLE_ROWS, draw_by_weight, read_rows, wasserstein
 
 BINS = 4000  # of distances between unit vectors, 0 … 2: percentiles are right to 0.0005

@@ -11,7 +11,7 @@ import pandas as pd
 
 from take.rows.arrays import Float64, Int64
 from take.selection.describe.curve import BudgetCurve
-from take.selection.describe.regions import Covered
+from take.selection.describe.distillation import Covered
 
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#9a9a9a"
 _CLASS_COLOURS = (

@@ -1,27 +1,27 @@
-"""Measure distilled rows against the corpus they stand for (METHOD §3, §5)."""
+"""Measure how well distilled rows represent their corpus (METHOD §3, §5)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import ArrayBlocks
 from take.rows.nearest import Nearest
 from take.rows.random import rng
-from take.selection.describe.lineage import Distillation, Traced
-from take.selection.describe.regions import Covered, cover, nearest_allowed
-from take.selection.describe.report import (
+from take.rows.regions import far_regions, region_table
+from take.selection.describe.distillation import Covered, Distillation, nearest_allowed
+from take.selection.describe.distillation_report import (
     ClassDistilled,
     Comparison,
     Coverage,
     Covering,
     DistillationReport,
-    Knee,
     PlanCost,
     Region,
     Representation,
@@ -29,6 +29,7 @@ from take.selection.describe.report import (
     RunFacts,
     Side,
 )
+from take.selection.describe.lineage import Lineage
 from take.transport.exact import (
     SAMPLE_ROWS,
     draw_by_weight,
@@ -40,34 +41,38 @@ from take.transport.sinkhorn import EPSILON, entropic_plan, transport_cost
 
 SPHERE_DIAMETER = 2.0
 RANDOM_DRAWS = 3
+FAR_SHARE = 0.01  # of the corpus: the rows that regions are made of
+MOST_REGIONS = 5
+REGION_EXAMPLES = 3
+_SIDES = ("cost", "w1", "w1_floor")
 
 
 @dataclass(frozen=True)
 class IndicatorOptions:
-    """How much of the corpus the costly indicators are measured on."""
+    """The sample of the corpus on which the costly indicators are measured."""
 
     sample_rows: int = SAMPLE_ROWS
     epsilon: float = EPSILON
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What was found elsewhere and belongs into the report."""
+class _Sample(NamedTuple):
+    """Corpus rows drawn by weight."""
 
-    regions: Mapping[str, Region] | None = None
-    knee: Knee | None = None
+    rows: Float32
+    labels: Int64
+    shares: Float64
 
 
-class Measured(NamedTuple):
-    """The report, and for its picture the distances to one random choice of the same size."""
+class Regions(NamedTuple):
+    """The regions in numbers and by example; the table holds texts and is not released."""
 
-    report: DistillationReport
-    random: Covered
+    report: dict[str, Region]
+    table: pd.DataFrame
 
 
 def random_choice(distillation: Distillation, seed: int) -> Int64:
-    """Pool rows at random: as many as were chosen, of each class under the scope `class`.
+    """Pool rows at random: as many as were chosen, of each class with the scope `class`.
 
     >>> rows, labels = np.eye(4, dtype=np.float32), np.array([0, 0, 1, 1])
     >>> corpus, weights = ArrayBlocks(rows), np.full(4, 0.25)
@@ -87,43 +92,79 @@ def random_choice(distillation: Distillation, seed: int) -> Int64:
 
 def measure(
     distillation: Distillation,
-    traced: Traced,
+    lineage: Lineage,
     covered: Covered,
+    random: Covered,
     label_names: Sequence[str],
     run: RunFacts,
-    findings: Findings | None = None,
     options: IndicatorOptions | None = None,
-) -> Measured:
-    """Every indicator of `DistillationReport`, with a random choice as the yardstick.
-
-    `covered` is what `take.selection.describe.regions.cover` finds for this distillation.
-    """
-    options, findings = options or IndicatorOptions(), findings or Findings()
-    _check(distillation, traced, label_names, run)
-    chance = cover(distillation, random_choice(distillation, options.seed))
+) -> DistillationReport:
+    """Every indicator; `covered` by the distilled rows, and by a `random` choice for comparison."""
+    options = options or IndicatorOptions()
+    _check(distillation, lineage, label_names, run)
     weights, cost = distillation.weights, covered.allowed.distance.astype(np.float64) ** 2
-    report = DistillationReport(
+    sampled, shares = draw_by_weight(weights, options.sample_rows, options.seed)
+    rows = read_rows(distillation.corpus, sampled)
+    sample = _Sample(rows, distillation.labels[sampled], shares)
+    return DistillationReport(
         run=run,
         rows=len(distillation.chosen),
         pool_rows=len(distillation.pool),
         cost=float(weights @ cost),
-        transport=_comparison(distillation, options),
-        plan=_plan_cost(distillation, options),
+        transport=_comparison(distillation, sample, options.seed),
+        plan=_plan_cost(distillation, sample, options.epsilon),
         reweighting=_reweighting(distillation, options),
-        coverage=_coverage(distillation, covered, chance),
-        representation=_representation(distillation, traced),
+        coverage=_coverage(distillation, covered, random),
+        representation=_representation(distillation, lineage),
         classes={
             name: _class(distillation, covered.own_class, label)
             for label, name in enumerate(label_names)
         },
-        regions=dict(findings.regions or {}),
-        knee=findings.knee,
     )
-    return Measured(report, chance)
+
+
+def least_covered_regions(
+    distillation: Distillation,
+    nearest: Nearest,
+    corpus_table: pd.DataFrame,
+    distilled: pd.DataFrame,
+    share: float = FAR_SHARE,
+    most_regions: int = MOST_REGIONS,
+    examples: int = REGION_EXAMPLES,
+) -> Regions:
+    """The rows farthest from a distilled row, in a few regions, worst first.
+
+    `nearest` is the distilled row nearest to each corpus row, such as `Covered.allowed`. The
+    distance to the whole pool is given next to it: it separates rows that were not chosen from rows
+    that the pool does not contain.
+    """
+    everything = np.arange(len(distillation.labels))
+
+    def features(rows: Int64) -> Float32:
+        return read_rows(distillation.corpus, rows)
+
+    found = far_regions(nearest.distance, everything, features, share, most_regions, seed=0)
+    report = {}
+    far = np.sort(np.concatenate([region.rows for region in found]))
+    pool = nearest_allowed(
+        ArrayBlocks(features(far)),
+        distillation.labels[far],
+        distillation.pool,
+        distillation.pool_labels,
+        distillation.scope,
+    ).allowed.distance
+    for number, region in enumerate(found, start=1):
+        pool_distance = float(pool[np.searchsorted(far, region.rows)].mean())
+        report[str(number)] = Region(
+            share=region.share, distance=region.distance, pool_distance=pool_distance
+        )
+    figures = [region.model_dump() for region in report.values()]
+    table = region_table(found, figures, corpus_table, distilled, nearest, examples)
+    return Regions(report, table)
 
 
 def effective_rows(masses: Float64) -> float:
-    """(Σ m)² / Σ m²: how many equal masses would be as uneven.
+    """(Σ m)² / Σ m²: the number of equal masses that would be as uneven.
 
     >>> effective_rows(np.array([0.5, 0.5, 0.0]))
     2.0
@@ -132,49 +173,41 @@ def effective_rows(masses: Float64) -> float:
     return float(masses.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _comparison(distillation: Distillation, options: IndicatorOptions) -> Comparison:
-    sampled, shares = draw_by_weight(distillation.weights, options.sample_rows, options.seed)
-    rows, labels = read_rows(distillation.corpus, sampled), distillation.labels[sampled]
-
+def _comparison(distillation: Distillation, sample: _Sample, seed: int) -> Comparison:
     def side(chosen: Int64) -> Side:
         targets, target_labels = distillation.pool[chosen], distillation.pool_labels[chosen]
         found = nearest_allowed(
-            ArrayBlocks(rows), labels, targets, target_labels, distillation.scope
+            ArrayBlocks(sample.rows), sample.labels, targets, target_labels, distillation.scope
         )
         equal = np.full(len(targets), 1 / len(targets))
         return Side(
-            cost=float(shares @ found.allowed.distance.astype(np.float64) ** 2),
-            w1=wasserstein(rows, shares, targets, equal),
-            w1_floor=float(shares @ found.any_class.distance.astype(np.float64)),
+            cost=float(sample.shares @ found.allowed.distance.astype(np.float64) ** 2),
+            w1=wasserstein(sample.rows, sample.shares, targets, equal),
+            w1_floor=float(sample.shares @ found.any_class.distance.astype(np.float64)),
         )
 
     pool, distilled = side(np.arange(len(distillation.pool))), side(distillation.chosen)
-    seeds = range(options.seed, options.seed + RANDOM_DRAWS)
-    draws = [side(random_choice(distillation, seed)) for seed in seeds]
-    chance = Side(
-        cost=float(np.mean([draw.cost for draw in draws])),
-        w1=float(np.mean([draw.w1 for draw in draws])),
-        w1_floor=float(np.mean([draw.w1_floor for draw in draws])),
-    )
-    way = chance.cost - pool.cost
+    draws = [side(random_choice(distillation, seed + draw)) for draw in range(RANDOM_DRAWS)]
+    means = {name: float(np.mean([getattr(draw, name) for draw in draws])) for name in _SIDES}
+    random = Side(**means)
+    way = random.cost - pool.cost
     return Comparison(
         pool=pool,
-        random=chance,
+        random=random,
         distilled=distilled,
-        reached=(chance.cost - distilled.cost) / way if way > 1e-9 else None,
-        sampled_rows=len(sampled),
+        reached=(random.cost - distilled.cost) / way if way > 1e-9 else None,
+        sampled_rows=len(sample.rows),
         corpus_rows=len(distillation.labels),
         random_draws=RANDOM_DRAWS,
     )
 
 
-def _plan_cost(distillation: Distillation, options: IndicatorOptions) -> PlanCost:
-    # On the same sample: with large budgets the kernel of a whole corpus is beyond memory.
-    sampled, shares = draw_by_weight(distillation.weights, options.sample_rows, options.seed)
-    rows = ArrayBlocks(read_rows(distillation.corpus, sampled))
-    plan = entropic_plan(rows, shares, distillation.targets, epsilon=options.epsilon)
+def _plan_cost(distillation: Distillation, sample: _Sample, epsilon: float) -> PlanCost:
+    # On the sample: with large budgets the kernel of a whole corpus does not fit the memory.
+    rows, targets = ArrayBlocks(sample.rows), distillation.targets
+    plan = entropic_plan(rows, sample.shares, targets, epsilon=epsilon)
     return PlanCost(
-        cost=transport_cost(rows, shares, distillation.targets, plan),
+        cost=transport_cost(rows, sample.shares, targets, plan),
         marginal_error=plan.marginal_error,
         epsilon=plan.epsilon,
         iterations=plan.iterations,
@@ -195,13 +228,13 @@ def _reweighting(distillation: Distillation, options: IndicatorOptions) -> Rewei
     )
 
 
-def _coverage(distillation: Distillation, covered: Covered, chance: Covered) -> Coverage:
+def _coverage(distillation: Distillation, covered: Covered, random: Covered) -> Coverage:
     weights, own = distillation.weights, covered.own_class
     has = own.row >= 0
     return Coverage(
         any_class=_covering(covered.any_class.distance, weights),
         own_class=_covering(own.distance[has], weights[has]) if has.any() else None,
-        random=_covering(chance.allowed.distance, weights),
+        random=_covering(random.allowed.distance, weights),
         uncovered_rows=int((~has).sum()),
     )
 
@@ -219,15 +252,15 @@ def _covering(distances: Float32, weights: Float64) -> Covering:
     )
 
 
-def _representation(distillation: Distillation, traced: Traced) -> Representation:
-    effective = effective_rows(traced.assigned)
+def _representation(distillation: Distillation, lineage: Lineage) -> Representation:
+    effective = effective_rows(lineage.assigned)
     return Representation(
         effective_rows=effective,
-        effective_share=effective / len(traced.assigned),
-        largest_mass=float(traced.assigned.max()),
-        idle_rows=int((traced.rows == 0).sum()),
-        stray_rows=len(traced.strays),
-        stray_mass=float(distillation.weights[traced.strays].sum()),
+        effective_share=effective / len(lineage.assigned),
+        largest_mass=float(lineage.assigned.max()),
+        idle_rows=int((lineage.rows == 0).sum()),
+        stray_rows=len(lineage.strays),
+        stray_mass=float(distillation.weights[lineage.strays].sum()),
     )
 
 
@@ -247,7 +280,7 @@ def _class(distillation: Distillation, own: Nearest, label: int) -> ClassDistill
 
 
 def _check(
-    distillation: Distillation, traced: Traced, label_names: Sequence[str], run: RunFacts
+    distillation: Distillation, lineage: Lineage, label_names: Sequence[str], run: RunFacts
 ) -> None:
     largest = int(max(distillation.labels.max(), distillation.pool_labels.max()))
     if largest >= len(label_names) or len(set(label_names)) < len(label_names):
@@ -257,10 +290,10 @@ def _check(
             allowed="one name for every label, each once",
             remedy="give the corpus's class names by id",
         )
-    if len(traced.assigned) != len(distillation.chosen) or run.scope != distillation.scope:
+    if len(lineage.assigned) != len(distillation.chosen) or run.scope != distillation.scope:
         raise InputError(
-            f"the trace has {len(traced.assigned)} rows and the scope is {run.scope!r}",
+            f"the lineage has {len(lineage.assigned)} rows and the scope is {run.scope!r}",
             where="distillation report",
             allowed=f"{len(distillation.chosen)} rows and {distillation.scope!r}, as distilled",
-            remedy="trace this very distillation",
+            remedy="trace this distillation",
         )

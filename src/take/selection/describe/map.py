@@ -5,13 +5,15 @@ Both drawings, the Plotly figure and the one in the audit report, read this tabl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
 from take.rows.arrays import Float32, Int64
 from take.rows.random import rng
-from take.selection.describe.lineage import Distillation, Traced
-from take.selection.describe.regions import principal_plane
+from take.selection.describe.distillation import Distillation
+from take.selection.describe.lineage import Lineage
 from take.transport.exact import draw_by_weight, read_rows
 
 _CORPUS_ROWS = 3000
@@ -19,7 +21,35 @@ _POOL_ROWS = 3000
 _LINKS = 150
 
 
-def map_coordinates(distillation: Distillation, traced: Traced, seed: int = 0) -> pd.DataFrame:
+class Plane(NamedTuple):
+    """The two directions in which some rows differ most."""
+
+    centre: Float32
+    axes: Float32  # (2, d)
+    shares: tuple[float, float]  # of the variance
+
+    def project(self, rows: Float32) -> Float32:
+        """Coordinates in the plane, (n, 2)."""
+        return np.asarray((rows - self.centre) @ self.axes.T, dtype=np.float32)
+
+
+def principal_plane(rows: Float32) -> Plane:
+    """PCA to two dimensions; an axis points to where its largest component is positive.
+
+    >>> plane = principal_plane(np.array([[2, 0, 0], [-2, 0, 0], [0, 1, 0]], dtype=np.float32))
+    >>> plane.axes.round(3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    centre: Float32 = rows.mean(axis=0)
+    centred = (rows - centre).astype(np.float64)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    axes = vectors[:, :-3:-1].T
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+    first, second = (np.maximum(values[:-3:-1], 0) / max(values.sum(), 1e-300)).tolist()
+    return Plane(centre, (axes * np.sign(largest)).astype(np.float32), (first, second))
+
+
+def map_coordinates(distillation: Distillation, lineage: Lineage, seed: int = 0) -> pd.DataFrame:
     """A row per point of the map.
 
     Columns: `kind` (pool, corpus or distilled), `x` and `y`, `label`, `row` (its position in the
@@ -42,9 +72,9 @@ def map_coordinates(distillation: Distillation, traced: Traced, seed: int = 0) -
             plane.project(distillation.targets),
             distillation.target_labels,
             np.arange(len(distillation.chosen)),
-        ).assign(mass=traced.assigned, rows=traced.rows),
+        ).assign(mass=lineage.assigned, rows=lineage.rows),
     ]
-    parts[1].loc[linked, "target"] = traced.main_target[sampled[linked]]
+    parts[1].loc[linked, "target"] = lineage.main_target[sampled[linked]]
     share_x, share_y = plane.shares
     return pd.concat(parts, ignore_index=True).assign(share_x=share_x, share_y=share_y)
 
