@@ -18,7 +18,7 @@ from selection import load
 
 from take.corpus.budget import Budget
 from take.selection.describe.curve import CurveOptions, budget_curve
-from take.selection.describe.lineage import Distillation
+from take.selection.describe.distillation import Distillation
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import selector
 from take.transport.exact import wasserstein

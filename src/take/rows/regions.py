@@ -38,7 +38,8 @@ def far_regions(
     `distance` is that of every row to its nearest reference; `features` reads some rows.
 
     >>> points = np.array([[0, 0], [9, 0], [9, 1], [0, 5]], dtype=np.float32)
-    >>> far = far_regions(np.linalg.norm(points, axis=1), np.arange(4), points.__getitem__, 0.7, 2, 0)
+    >>> distance = np.linalg.norm(points, axis=1)
+    >>> far = far_regions(distance, np.arange(4), points.__getitem__, 0.7, most_regions=2, seed=0)
     >>> [(region.rows.tolist(), round(region.distance, 2)) for region in far]
     [([1, 2], 9.03), ([3], 5.0)]
     """

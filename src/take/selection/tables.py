@@ -1,4 +1,4 @@
-"""What selection needs to know of the tables: which rows, by their ids and texts."""
+"""Row numbers of tables by their ids and texts, as selection needs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _logger = logging.getLogger(__name__)
 def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Int64:
     """Rows whose texts the language model was not trained on, under any label.
 
-    Nor those by which its training was ended, unless fewer than wanted would be left.
+    The rows that stopped its training are excluded, too, unless fewer than `wanted` would be left.
     """
     keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
     for roles in (("trained", "validation"), ("trained",)):
@@ -29,7 +29,7 @@ def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int)
 
 
 def path_table(paths: tuple[Int64, ...], pool: pd.DataFrame) -> pd.DataFrame:
-    """Nested choices by part, rank and id; empty where there are none."""
+    """Nested choices by part, rank and id; empty if there are none."""
     part = np.repeat(np.arange(len(paths)), [len(path) for path in paths])
     rows = np.concatenate([np.empty(0, dtype=np.int64), *paths])
     rank = np.concatenate([np.empty(0, dtype=np.int64), *(np.arange(len(p)) + 1 for p in paths)])
@@ -37,7 +37,7 @@ def path_table(paths: tuple[Int64, ...], pool: pd.DataFrame) -> pd.DataFrame:
 
 
 def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Int64]:
-    """The places in the pool of what `path_table` wrote."""
+    """The pool rows of a table that `path_table` made."""
     places = pd.Index(pool["id"]).get_indexer(table["id"])
     return [places[rows] for rows in table.groupby("part").indices.values()]
 
@@ -45,23 +45,23 @@ def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Int64]:
 def without_copies(
     pool: pd.DataFrame, corpus: pd.DataFrame, evaluation_split: pd.DataFrame
 ) -> Int64:
-    """The places of candidates whose texts stand in neither split, word for word."""
+    """The candidates whose texts are in neither split."""
     columns = TEXT_COLUMNS[task_of(corpus)]
     known = {key for rows in (corpus, evaluation_split) for key in text_keys(rows, columns)}
     copies = text_keys(pool, columns).isin(known).to_numpy()
     if copies.any():
-        _logger.info("%s candidates copy a row that has come in: left out.", int(copies.sum()))
+        _logger.info("%s candidates copy a new row and are excluded.", int(copies.sum()))
     return np.flatnonzero(~copies)
 
 
 def places_of(previous: pd.DataFrame, pool: pd.DataFrame) -> Int64:
-    """The places in the pool of rows that were distilled before."""
+    """The pool rows that were distilled before."""
     columns = ["id", "label", *TEXT_COLUMNS[task_of(pool)]]
     places = pool[columns].assign(place=np.arange(len(pool)))
     found = previous[columns].merge(places, on=columns)["place"].to_numpy(dtype=np.int64)
     if len(found) < len(previous):
         _logger.warning(
-            "%s of %s rows distilled before are not in the pool any more.",
+            "%s of %s rows distilled before are no longer in the pool.",
             len(previous) - len(found),
             len(previous),
         )

@@ -20,7 +20,7 @@ from take.evaluation.cells import CellResult, cells_table
 from take.evaluation.summary import summary_table
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.quality.report import PoolQuality
-from take.selection.describe.report import DistillationReport
+from take.selection.describe.distillation_report import DistillationReport
 from take.selection.selection_report import SelectionReport
 
 NAMES = ["bad", "good"]

@@ -27,9 +27,15 @@ from take.generation.quality.report import PoolQuality
 from take.rows.blocks import ArrayBlocks
 from take.scoring.report import ScoringReport
 from take.selection.describe.curve import CurveOptions, budget_curve
-from take.selection.describe.lineage import Distillation, lineage_tables, trace
+from take.selection.describe.distillation import Distillation
+from take.selection.describe.distillation_report import (
+    ClassDistilled,
+    DistillationReport,
+    Region,
+    RunFacts,
+)
+from take.selection.describe.lineage import lineage_tables, trace
 from take.selection.describe.map import map_coordinates
-from take.selection.describe.report import ClassDistilled, DistillationReport, Region, RunFacts
 from take.selection.selection_report import SelectionReport
 from tests.audit.release.released import MADE, corpus_report, evaluated, filled
 

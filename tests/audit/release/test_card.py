@@ -11,7 +11,12 @@ import yaml
 
 from take.audit.release.card import code, dataset_card, fenced, inline
 from take.corpus.spec import About
-from take.selection.describe.report import Coverage, Covering, DistillationReport, RunFacts
+from take.selection.describe.distillation_report import (
+    Coverage,
+    Covering,
+    DistillationReport,
+    RunFacts,
+)
 from tests.audit.release.released import (
     MADE,
     balance,

@@ -8,7 +8,7 @@ import pytest
 from take.errors import InputError
 from take.rows.blocks import ArrayBlocks
 from take.selection.describe.curve import CurveOptions, along, budget_curve, find_knee
-from take.selection.describe.lineage import Distillation
+from take.selection.describe.distillation import Distillation
 from take.selection.facility import greedy_path
 from take.transport.costs import CostColumns
 from take.transport.exact import wasserstein

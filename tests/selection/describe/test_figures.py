@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from take.selection.describe.curve import CurveOptions, budget_curve
+from take.selection.describe.distillation_report import Knee
 from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure
 from take.selection.describe.indicators import random_choice
 from take.selection.describe.lineage import trace
 from take.selection.describe.map import map_coordinates
-from take.selection.describe.regions import cover
-from take.selection.describe.report import Knee
 from tests.selection.describe.test_lineage import NAMES, distances_of, make_distillation
 
 
@@ -71,7 +70,7 @@ def test_no_figure_grows_with_the_corpus():
     for make in (
         lambda made: transport_figure(map_coordinates(made, trace(made)), NAMES),
         lambda made: coverage_figure(
-            cover(made), cover(made, random_choice(made, 0)), made.labels, NAMES
+            made.cover(), made.cover(random_choice(made, 0)), made.labels, NAMES
         ),
     ):
         sizes = [len(make(made).to_json()) for made in (small, large)]
@@ -80,7 +79,7 @@ def test_no_figure_grows_with_the_corpus():
 
 def test_coverage_is_counted_marked_and_set_beside_chance():
     made = make_distillation()
-    covered, chance = cover(made), cover(made, random_choice(made, 0))
+    covered, chance = made.cover(), made.cover(random_choice(made, 0))
     figure = coverage_figure(covered, chance, made.labels, NAMES)
     bars = {trace.name: trace for trace in figure.data if trace.type == "bar"}
     assert set(bars) == {"random choice", "distilled rows"}
@@ -98,7 +97,7 @@ def test_coverage_is_counted_marked_and_set_beside_chance():
 
 def test_classes_without_corpus_rows_are_left_out():
     made = make_distillation()
-    figure = coverage_figure(cover(made), cover(made), made.labels, [*NAMES, "empty"])
+    figure = coverage_figure(made.cover(), made.cover(), made.labels, [*NAMES, "empty"])
     assert set(figure.layout.yaxis2.ticktext) == set(NAMES)
 
 
@@ -131,7 +130,7 @@ def test_the_figures_are_json():
     made = make_distillation()
     for figure in (
         transport_figure(map_coordinates(made, trace(made)), NAMES),
-        coverage_figure(cover(made), cover(made), made.labels, NAMES),
+        coverage_figure(made.cover(), made.cover(), made.labels, NAMES),
         curve_figure(budget_curve(made, CurveOptions(largest=3)), 2),
     ):
         assert json.loads(figure.to_json())["layout"]["title"]["text"]

@@ -7,21 +7,17 @@ import pytest
 
 from take.errors import InputError
 from take.rows.blocks import ArrayBlocks
+from take.selection.describe.distillation import Distillation
+from take.selection.describe.distillation_report import RunFacts, meanings
 from take.selection.describe.indicators import (
-    Findings,
     IndicatorOptions,
     effective_rows,
+    least_covered_regions,
     measure,
     random_choice,
 )
-from take.selection.describe.lineage import Distillation, trace
-from take.selection.describe.regions import (
-    RegionOptions,
-    cover,
-    least_covered_regions,
-    principal_plane,
-)
-from take.selection.describe.report import RunFacts, meanings
+from take.selection.describe.lineage import trace
+from take.selection.describe.map import principal_plane
 from take.transport.exact import wasserstein
 from tests.selection.describe.test_lineage import (
     NAMES,
@@ -39,9 +35,9 @@ def facts(made, **changes):
     )
 
 
-def report_on(made, findings=None, options=None):
-    found = measure(made, trace(made), cover(made), NAMES, facts(made), findings, options)
-    return found.report
+def report_on(made, options=None):
+    random = made.cover(random_choice(made, 0))
+    return measure(made, trace(made), made.cover(), random, NAMES, facts(made), options)
 
 
 def test_the_figures_are_their_definitions():
@@ -213,10 +209,8 @@ def test_every_figure_has_its_sentence_and_none_promises():
 
 def test_the_report_holds_what_it_is_given_and_no_text():
     made = make_distillation()
-    regions = least_covered_regions(made, cover(made).allowed, *tables_of(made))
-    findings = Findings(regions=regions.report)
-    report = report_on(made, findings)
-    assert report.regions == regions.report
+    regions = least_covered_regions(made, made.cover().allowed, *tables_of(made))
+    report = report_on(made).model_copy(update={"regions": regions.report})
     assert report.summary().startswith("cost ")
     written = report.model_dump_json()
     assert type(report).model_validate_json(written) == report
@@ -226,13 +220,13 @@ def test_the_report_holds_what_it_is_given_and_no_text():
 
 def test_what_does_not_fit_is_refused():
     made = make_distillation()
-    found, covered = trace(made), cover(made)
+    found, covered = trace(made), (made.cover(), made.cover())
     with pytest.raises(InputError, match="2 different names for labels up to 2"):
-        measure(made, found, covered, NAMES[:2], facts(made))
+        measure(made, found, *covered, NAMES[:2], facts(made))
     with pytest.raises(InputError, match="scope is 'global'"):
-        measure(made, found, covered, NAMES, facts(made, scope="global"))
-    with pytest.raises(InputError, match="trace has 12 rows"):
-        measure(replace(made, chosen=made.chosen[:5]), found, covered, NAMES, facts(made))
+        measure(made, found, *covered, NAMES, facts(made, scope="global"))
+    with pytest.raises(InputError, match="lineage has 12 rows"):
+        measure(replace(made, chosen=made.chosen[:5]), found, *covered, NAMES, facts(made))
 
 
 def far_groups(pool_has_them):
@@ -251,8 +245,9 @@ def far_groups(pool_has_them):
 def test_the_worst_regions_are_found_and_the_pool_tells_why(pool_has_them):
     made = far_groups(pool_has_them)
     corpus, distilled = tables_of(made)
-    options = RegionOptions(share=0.03, most_regions=2, examples=4)
-    report, table = least_covered_regions(made, cover(made).allowed, corpus, distilled, options)
+    report, table = least_covered_regions(
+        made, made.cover().allowed, corpus, distilled, share=0.03, most_regions=2, examples=4
+    )
     assert sorted(round(region.share, 3) for region in report.values()) == [0.012, 0.018]
     for region in report.values():
         assert region.distance > 1.2
@@ -271,21 +266,17 @@ def test_the_worst_regions_are_found_and_the_pool_tells_why(pool_has_them):
 
 def test_what_the_pool_has_of_another_class_does_not_count():
     made = replace(far_groups(True), pool_labels=np.array([0, 1, 1]))
-    options = RegionOptions(share=0.03, most_regions=2)
     for scope, near in (("class", False), ("global", True)):
         part = replace(made, scope=scope)
-        found = least_covered_regions(part, cover(part).allowed, *tables_of(part), options)
+        found = least_covered_regions(part, part.cover().allowed, *tables_of(part), 0.03, 2)
         assert all((each.pool_distance < 0.3) == near for each in found.report.values())
 
 
 def test_fewer_rows_than_regions_make_fewer_regions():
     made = make_distillation()
     alike = replace(made, corpus=ArrayBlocks(np.tile(rows_of(made)[:1], (240, 1))))
-    options = RegionOptions(share=0.02)
-    found = least_covered_regions(alike, cover(alike).allowed, *tables_of(alike), options)
+    found = least_covered_regions(alike, alike.cover().allowed, *tables_of(alike), share=0.02)
     assert list(found.report) == ["1"]
-    with pytest.raises(InputError, match="share is 0"):
-        RegionOptions(share=0)
 
 
 def test_the_plane_is_that_of_the_largest_variance():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from take.generation.quality.report import PoolQuality
     from take.reuse.provenance import Provenance
     from take.scoring.report import ScoringReport
-    from take.selection.describe.report import DistillationReport
+    from take.selection.describe.distillation_report import DistillationReport
     from take.selection.selection_report import SelectionReport
 
 

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from take.generation.quality.evidence import Matched, PoolEvidence, QualitySettings
 from take.generation.quality.report import ClosestRecord, Cover, Coverage, Region, Spread
-from take.rows.arrays import Bools, Float32, Int64
-from take.rows.kmeans import k_means
+from take.rows.arrays import Bools, Float32
 from take.rows.nearest import Nearest, NearestByClass, nearest, nearest_by_class
+from take.rows.regions import far_regions, region_table
 
-# The farthest rows are clustered in memory: 20,000 rows of 1,536 features are 120 MB.
-_MOST_WORST_ROWS = 20_000
 _FEWEST_UNSEEN_ROWS = 100
 _WORST_SHARE = 0.05  # of the corpus rows
 _ROWS_PER_REGION = 3
@@ -161,46 +159,27 @@ def mean_ratio(first: Float32, second: Float32) -> tuple[float | None, float | N
 
 
 def worst_regions(evidence: PoolEvidence, found: Covered, settings: QualitySettings) -> Regions:
-    """Put the worst covered corpus rows into a few regions by k-means on φ, worst region first."""
-    distance, real = found.pool.any_class.distance, found.real.any_class.distance
-    rows = np.flatnonzero(found.outside)
-    n_worst = min(max(1, round(_WORST_SHARE * len(rows))), _MOST_WORST_ROWS)
-    worst = np.sort(rows[np.argsort(-distance[rows], kind="stable")[:n_worst]])
-    features = evidence.corpus_features(worst)
-    clusters = k_means(features, min(settings.worst_regions, len(worst)), settings.seed)
-    members = [np.flatnonzero(clusters.labels_ == i) for i in range(clusters.n_clusters)]
-    members = sorted(filter(len, members), key=lambda part: -float(distance[worst[part]].mean()))
-    report, tables = {}, []
-    for number, part in enumerate(members, start=1):
-        region = Region(
-            share=len(part) / len(rows),
-            distance=float(distance[worst[part]].mean()),
-            real_distance=float(real[worst[part]].mean()),
+    """The corpus rows covered worst, in a few regions by k-means on φ, worst region first."""
+    closest, real = found.pool.any_class, found.real.any_class.distance
+    regions = far_regions(
+        closest.distance,
+        np.flatnonzero(found.outside),
+        evidence.corpus_features,
+        _WORST_SHARE,
+        settings.worst_regions,
+        settings.seed,
+    )
+    report = {
+        str(number): Region(
+            share=region.share,
+            distance=region.distance,
+            real_distance=float(real[region.rows].mean()),
         )
-        report[str(number)] = region
-        centre = features[part].mean(axis=0)
-        central = np.argsort(np.linalg.norm(features[part] - centre, axis=1), kind="stable")
-        shown = worst[part[central[:_ROWS_PER_REGION]]]
-        tables.append(
-            _shown(evidence, shown, found.pool.any_class).assign(
-                region=number,
-                region_share=region.share,
-                region_distance=region.distance,
-                region_real_distance=region.real_distance,
-            )
-        )
-    table = pd.concat(tables, ignore_index=True)
-    first = [name for name in table if str(name).startswith("region")]
-    return Regions(report, table[[*first, *(name for name in table if name not in first)]])
-
-
-def _shown(evidence: PoolEvidence, rows: Int64, closest: Nearest) -> pd.DataFrame:
-    """Corpus rows beside the pool rows closest to them."""
-    columns = ["id", "label_name", *evidence.text_columns]
-    shown = evidence.corpus.iloc[rows][columns].reset_index(drop=True)
-    partners = evidence.pool.iloc[closest.row[rows]][columns].reset_index(drop=True)
-    shown["distance"] = closest.distance[rows]
-    return shown.join(partners.add_prefix("closest_"))
+        for number, region in enumerate(regions, start=1)
+    }
+    figures = [region.model_dump() for region in report.values()]
+    corpus, pool, examples = evidence.corpus, evidence.pool, _ROWS_PER_REGION
+    return Regions(report, region_table(regions, figures, corpus, pool, closest, examples))
 
 
 def _spread(distances: Float32) -> Spread:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from take.rows.arrays import Float32, Float64
-from take.rows.kmeans import k_means
+from take.rows.regions import k_means
 
 SCALING = 5.0  # c of the paper
 _EXPLAINED_VARIANCE = 0.9

@@ -6,12 +6,12 @@ class by class, because nearly every indicator depends on size and on the mix of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, Field
 
+from take import frozen
 from take.frozen import Frozen
 
 LEVELS = np.sort([*np.linspace(0, 1, 41), 0.01, 0.99])
@@ -267,15 +267,4 @@ def meanings(model: type[BaseModel] = PoolQuality) -> dict[str, str]:
     >>> meanings()["classes.*.rows"]
     'Rows of this class in the pool.'
     """
-    return dict(_meanings(model, ""))
-
-
-def _meanings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, str]]:
-    for name, field in model.model_fields.items():
-        kinds = (field.annotation, *get_args(field.annotation))
-        parts = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if parts:
-            star = "*." if get_origin(field.annotation) is dict else ""
-            yield from _meanings(parts[0], f"{prefix}{name}.{star}")
-        else:
-            yield prefix + name, field.description or ""
+    return dict(frozen.meanings(model))

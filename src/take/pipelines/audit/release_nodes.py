@@ -21,7 +21,7 @@ from take.generation.quality.report import PoolQuality
 from take.reuse.provenance import Provenance, stage_costs
 from take.rows.labelled import class_names
 from take.scoring.report import ScoringReport
-from take.selection.describe.report import DistillationReport
+from take.selection.describe.distillation_report import DistillationReport
 from take.selection.selection_report import SelectionReport
 
 _logger = logging.getLogger(__name__)

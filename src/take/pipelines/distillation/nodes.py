@@ -20,12 +20,17 @@ from take.rows.labelled import (
     task_of,
 )
 from take.selection.describe.curve import CurveOptions, budget_curve
+from take.selection.describe.distillation import Distillation
+from take.selection.describe.distillation_report import DistillationReport, RunFacts
 from take.selection.describe.figures import coverage_figure, curve_figure, transport_figure
-from take.selection.describe.indicators import Findings, IndicatorOptions, measure
-from take.selection.describe.lineage import Distillation, Traced, lineage_tables, trace
+from take.selection.describe.indicators import (
+    IndicatorOptions,
+    least_covered_regions,
+    measure,
+    random_choice,
+)
+from take.selection.describe.lineage import Lineage, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
-from take.selection.describe.regions import cover, least_covered_regions
-from take.selection.describe.report import DistillationReport, RunFacts
 from take.selection.distilled import check_distilled
 from take.selection.problem import selection_problem, tempered
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
@@ -43,18 +48,18 @@ class ChosenRows(NamedTuple):
     """The chosen pool rows by id, class by class, in order of choice."""
     report: SelectionReport
     greedy_path: pd.DataFrame
-    """Where the selector took a nested path, its candidates by part and rank; else empty."""
+    """The nested path of the selector by part and rank; empty if it has none."""
 
 
 class TracedRows(NamedTuple):
     """The outputs of `trace_rows`."""
 
-    trace: Traced
+    trace: Lineage
     distilled: pd.DataFrame
     lineage: pd.DataFrame
-    """The training rows each distilled row stands for, heaviest first."""
+    """The training rows each distilled row represents, heaviest first."""
     lineage_totals: pd.DataFrame
-    """What each stands for in all; names no training row."""
+    """Totals of each distilled row, without ids or texts of training rows."""
     assignments: pd.DataFrame
     """Every training row and its distilled row."""
 
@@ -84,9 +89,10 @@ def select_rows(
     previous_distilled: pd.DataFrame | None = None,
     evaluation_split: pd.DataFrame | None = None,
 ) -> ChosenRows:
-    """The candidates that become the distilled rows; the previous ones where they still stand.
+    """The candidates that become the distilled rows, starting from the previous ones if given.
 
-    A corpus that has grown may have rows that the pool was never screened against, in either split.
+    A corpus that has grown may have rows, in either split, that the pool was never screened
+    against: candidates that copy one of them are excluded.
     """
     if evaluation_split is not None:
         fresh = without_copies(pool, corpus, evaluation_split)
@@ -117,9 +123,8 @@ def select_rows(
         steps=[SearchStep.model_validate(step) for step in found.steps],
     )
     if previous is not None:
-        _logger.info("Of %s rows distilled before, %s still stand.", len(previous), kept)
-    chosen = pool.iloc[found.rows]
-    selection = chosen[["id", "label", "label_name"]].reset_index(drop=True)
+        _logger.info("%s of %s rows distilled before are kept.", kept, len(previous))
+    selection = pool[["id", "label", "label_name"]].iloc[found.rows].reset_index(drop=True)
     return ChosenRows(selection, report, path_table(found.paths, pool))
 
 
@@ -133,20 +138,23 @@ def trace_rows(
     choice: SelectionSettings,
     settings: DescriptionSettings,
 ) -> TracedRows:
-    """The distilled rows with what each stands for."""
+    """The distilled rows, and the training rows that each represents."""
     distillation = _distillation(
         selection, pool, pool_embeddings, corpus, embeddings, weights, choice
     )
-    traced = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
-    distilled = _distilled(pool, distillation, traced, settings)
+    lineage = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
+    columns = ["id", *TEXT_COLUMNS[task_of(pool)], "label", "label_name"]
+    distilled = pool[columns].iloc[distillation.chosen].reset_index(drop=True)
+    by_mass = settings.sample_weights == "mass"
+    distilled["weight"] = lineage.assigned * len(distilled) if by_mass else 1.0
     check_distilled(distilled, class_names(corpus))
     _logger.info("Distilled %s rows into %s.", f"{len(corpus):,}", len(distilled))
-    return TracedRows(traced, distilled, *lineage_tables(traced, corpus, distilled))
+    return TracedRows(lineage, distilled, *lineage_tables(lineage, corpus, distilled))
 
 
 def describe_distilled(
     distilled: pd.DataFrame,
-    traced: Traced,
+    lineage: Lineage,
     selection: pd.DataFrame,
     selection_report: SelectionReport,
     greedy_path: pd.DataFrame,
@@ -158,46 +166,49 @@ def describe_distilled(
     choice: SelectionSettings,
     settings: DescriptionSettings,
 ) -> Description:
-    """How well the distilled rows stand for the corpus, and what other budgets would give."""
+    """How well the distilled rows represent the corpus, and what other budgets would give."""
     distillation = _distillation(
         selection, pool, pool_embeddings, corpus, embeddings, weights, choice
     )
-    names = class_names(corpus)
-    covered = cover(distillation)
+    names, known = class_names(corpus), paths_of(greedy_path, pool)
+    covered = distillation.cover()
+    random = distillation.cover(random_choice(distillation, settings.seed))
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
-    known = paths_of(greedy_path, pool)
-    curve = budget_curve(distillation, _curve_options(distillation, known, choice, settings), known)
-    measured = measure(
-        distillation,
-        traced,
-        covered,
-        names,
-        RunFacts(
-            selector=choice.selector,
-            scope=choice.scope,
-            budget=selection_report.budget,
-            seed=choice.seed,
-            tempering=choice.tempering,
-        ),
-        Findings(regions.report, curve.knee),
-        IndicatorOptions(settings.sample_rows, choice.epsilon, settings.seed),
+    # As far as the user asks for, or as the selector has gone.
+    gone = min(map(len, known), default=2 * distillation.rows_per_part)
+    curve_options = CurveOptions(
+        largest=settings.curve_rows_per_class or gone,
+        memory_bytes=choice.memory_bytes,
+        block_rows=choice.block_rows,
+        seed=settings.seed,
     )
-    _logger.info("Distilled rows (random ones): %s.", measured.report.summary())
+    curve = budget_curve(distillation, curve_options, known)
+    run = RunFacts(
+        selector=choice.selector,
+        scope=choice.scope,
+        budget=selection_report.budget,
+        seed=choice.seed,
+        tempering=choice.tempering,
+    )
+    options = IndicatorOptions(settings.sample_rows, choice.epsilon, settings.seed)
+    report = measure(distillation, lineage, covered, random, names, run, options)
+    report = report.model_copy(update={"regions": regions.report, "knee": curve.knee})
+    _logger.info("Distilled rows (random rows): %s.", report.summary())
     _logger.info(curve.knee.sentence)
-    points = map_coordinates(distillation, traced, settings.seed)
+    points = map_coordinates(distillation, lineage, settings.seed)
     return Description(
-        measured.report,
+        report,
         curve.table,
         regions.table,
         points,
         transport_figure(points, names),
-        coverage_figure(covered, measured.random, distillation.labels, names),
-        curve_figure(curve, _rows_per_part(distillation), measured.report.cost),
+        coverage_figure(covered, random, distillation.labels, names),
+        curve_figure(curve, distillation.rows_per_part, report.cost),
     )
 
 
 def plot_search(selection_report: SelectionReport) -> Any:
-    """How the search for the rows went."""
+    """The steps of the search for the rows."""
     return search_figure(selection_report)
 
 
@@ -219,36 +230,3 @@ def _distillation(
         chosen=pd.Index(pool["id"]).get_indexer(selection["id"]),
         scope=choice.scope,
     )
-
-
-def _distilled(
-    pool: pd.DataFrame, distillation: Distillation, traced: Traced, settings: DescriptionSettings
-) -> pd.DataFrame:
-    columns = ["id", *TEXT_COLUMNS[task_of(pool)], "label", "label_name"]
-    rows = pool.iloc[distillation.chosen][columns].reset_index(drop=True)
-    weight = np.ones(len(rows))
-    if settings.sample_weights == "mass":
-        weight = traced.assigned * len(rows)
-    return rows.assign(weight=weight)
-
-
-def _curve_options(
-    distillation: Distillation,
-    known: list[np.ndarray],
-    choice: SelectionSettings,
-    settings: DescriptionSettings,
-) -> CurveOptions:
-    """As far as the user asks, or as the selector has gone."""
-    gone = min(map(len, known), default=2 * _rows_per_part(distillation))
-    return CurveOptions(
-        largest=settings.curve_rows_per_class or gone,
-        memory_bytes=choice.memory_bytes,
-        block_rows=choice.block_rows,
-        seed=settings.seed,
-    )
-
-
-def _rows_per_part(distillation: Distillation) -> int:
-    """Rows of the class with most, or rows in all where classes compete."""
-    labels = distillation.target_labels
-    return len(labels) if distillation.scope == "global" else int(np.bincount(labels).max())

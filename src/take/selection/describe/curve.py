@@ -17,8 +17,8 @@ import pandas as pd
 from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, block_bounds, rows_at
-from take.selection.describe.lineage import Distillation
-from take.selection.describe.report import Knee
+from take.selection.describe.distillation import Distillation
+from take.selection.describe.distillation_report import Knee
 from take.selection.facility import greedy_path
 from take.selection.selection_settings import Scope
 from take.transport.costs import CostColumns, squared_distances

@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 class Covered(NamedTuple):
-    """The distilled row nearest to each corpus row; distance infinity and row −1 if there is none."""
+    """The distilled row nearest to each corpus row; distance infinity and row −1 if none."""
 
     any_class: Nearest
     own_class: Nearest

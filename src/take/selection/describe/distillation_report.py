@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from take import frozen
 from take.frozen import Frozen
-from take.generation.quality import report as quality_report
 
 
 class Side(Frozen):
@@ -236,4 +236,4 @@ def meanings() -> dict[str, str]:
         for name, field in model.model_fields.items()
         if field.description
     }
-    return described | quality_report.meanings(DistillationReport)
+    return described | dict(frozen.meanings(DistillationReport))
