@@ -18,7 +18,7 @@ from take.audit.privacy.report import (
     PrivacyReport,
     ScreeningCounts,
 )
-from take.audit.privacy.verdict import Evidence, GateSettings, Limits, judge
+from take.audit.privacy.verdict import GateSettings, Limits, judge
 from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 from tests.audit.release.released import filled
 
@@ -54,7 +54,7 @@ def judged(
     if closer is not None:
         share = Estimate(value=closer + 0.02, low=closer, high=closer + 0.04)
         distances["pool"] = filled(Distances, closer_to_members=share)
-    evidence = Evidence(
+    return judge(
         ScreeningCounts(
             copies={
                 "distilled": copies(40, **(distilled or {})),
@@ -69,9 +69,8 @@ def judged(
         distances,
         filled(MembershipReport, **found),
         spent,
+        gate or GateSettings(),
     )
-    settings = gate or GateSettings()
-    return judge(evidence, settings.limits, settings.override)
 
 
 def test_nothing_found_passes() -> None:
@@ -116,15 +115,15 @@ def test_each_limit(check: str, verdict: str, found: dict[str, Any]) -> None:
     assert report.reasons() == ([] if verdict == "pass" else [by_name[check].sentence])
 
 
-def test_what_could_not_be_tried_asks_for_a_look() -> None:
+def test_checks_that_could_not_be_made_ask_for_a_review() -> None:
     """A gate of which half is turned off does not say that everything passed."""
     report = judged(closer=None, canaries=None, rows=None)
-    untold = {check.name for check in report.checks if check.verdict == "review"}
-    assert untold == {"distances", "canaries", "members", "extraction"}
+    inconclusive = {check.name for check in report.checks if check.verdict == "review"}
+    assert inconclusive == {"distances", "canaries", "members", "extraction"}
     assert not report.blocked
 
 
-def test_an_override_lets_its_own_check_pass_and_is_kept() -> None:
+def test_an_override_lifts_its_own_check_and_is_recorded() -> None:
     gate = GateSettings(override={"pii": "J. Doe: invented"})
     report = judged(pii={"rows": 1, "in_corpus": 1}, gate=gate)
     assert (report.verdict, report.blocked) == ("block", False)
@@ -142,7 +141,7 @@ def test_an_override_needs_a_name_and_a_known_check() -> None:
         GateSettings.model_validate({"override": {"verbatims": "J. Doe"}})
 
 
-def test_a_limit_of_none_never_speaks() -> None:
+def test_a_limit_of_none_never_flags() -> None:
     none = GateSettings(limits=Limits(**dict.fromkeys(Limits.model_fields)))
     report = judged(
         distilled={"verbatim": 9, "near_copies": 9, "shared_spans": 9},

@@ -19,7 +19,7 @@ from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, mea
 from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.report import Attack, MembershipReport
 from take.audit.privacy.screening import screened
-from take.audit.privacy.verdict import Evidence, Limits, judge
+from take.audit.privacy.verdict import GateSettings, judge
 from take.audit.release.evidence import ReportEvidence
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.pool import LedgerReport
@@ -156,7 +156,7 @@ def evidence(
         DistanceSettings(bins=12),
     )
     membership, scores = remembered(random)
-    proof = Evidence(counts, {"distilled": distances, "pool": distances}, membership, None)
+    by_table = {"distilled": distances, "pool": distances}
     made: dict[str, Any] = {
         "corpus_report": corpus_report(names, task="pair" if pair else "single"),
         "distilled": distilled,
@@ -177,7 +177,7 @@ def evidence(
         "ledger_report": LedgerReport.of(
             pd.DataFrame({"label": pool_labels, "reason": ["", "duplicate"] * n_distilled}), names
         ),
-        "privacy": judge(proof, Limits(), {}),
+        "privacy": judge(counts, by_table, membership, None, GateSettings()),
         "privacy_findings": findings,
         "balance": balance.report,
         "reproduction": MADE,

@@ -6,9 +6,8 @@ too small to show anything is not flagged by chance. A check that is inconclusiv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 
@@ -96,38 +95,45 @@ class GateSettings(Frozen):
         return override
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """All that the verdict rests on."""
-
-    counts: ScreeningCounts
-    distances: Mapping[Table, Distances]
-    membership: MembershipReport
-    spent: SpentBudget | None
-
-
-def judge(evidence: Evidence, limits: Limits, override: Mapping[CheckName, str]) -> PrivacyReport:
+def judge(
+    counts: ScreeningCounts,
+    distances: Mapping[Table, Distances],
+    membership: MembershipReport,
+    spent: SpentBudget | None,
+    gate: GateSettings,
+) -> PrivacyReport:
     """The verdict: the worst of all checks; an override lifts a block and is recorded."""
+    limits = gate.limits
+    found = {
+        "verbatim": _copies("verbatim", counts, limits.verbatim_block, limits),
+        "near_copies": _copies("near_copies", counts, limits.near_copies_block, limits),
+        "shared_spans": _shared_spans(counts, limits),
+        "distances": _distances(distances, limits),
+        "pii": _pii(counts, limits),
+        "canaries": _membership("planted secrets", membership.canaries, limits),
+        "members": _membership("rows trained on", membership.rows, limits),
+        "extraction": _extraction(membership, limits),
+    }
     checks = [
         Check(
             name=name,
             verdict=verdict,
             sentence=sentence,
-            overridden=override.get(name) if verdict == "block" else None,
+            overridden=gate.override.get(name) if verdict == "block" else None,
         )
-        for name, verdict, sentence in _checks(evidence, limits)
+        for name in get_args(CheckName)
+        for verdict, sentence in [found[name]]
     ]
-    worst = max((check.verdict for check in checks), key=VERDICTS.index)
     return PrivacyReport(
-        verdict=worst,
+        verdict=_worst(*(check.verdict for check in checks)),
         blocked=any(check.verdict == "block" and not check.overridden for check in checks),
         checks=checks,
-        copies=evidence.counts.copies,
-        real_rows=evidence.counts.real_rows,
-        distances=dict(evidence.distances),
-        pii=evidence.counts.pii,
-        membership=evidence.membership,
-        spent=evidence.spent,
+        copies=counts.copies,
+        real_rows=counts.real_rows,
+        distances=dict(distances),
+        pii=counts.pii,
+        membership=membership,
+        spent=spent,
         changed_limits={
             name: value
             for name, value in limits.model_dump().items()
@@ -136,85 +142,69 @@ def judge(evidence: Evidence, limits: Limits, override: Mapping[CheckName, str])
     )
 
 
-_Found = tuple[CheckName, Verdict, str]
+_Found = tuple[Verdict, str]
 
 
-def _checks(evidence: Evidence, limits: Limits) -> Iterator[_Found]:
-    yield _verbatim(evidence, limits)
-    yield _near_copies(evidence, limits)
-    yield _shared_spans(evidence, limits)
-    yield _distances(evidence, limits)
-    yield _pii(evidence, limits)
-    yield _membership("canaries", evidence.membership.canaries, limits)
-    yield _membership("members", evidence.membership.rows, limits)
-    yield _extraction(evidence.membership, limits)
-
-
-def _verbatim(evidence: Evidence, limits: Limits) -> _Found:
-    distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
+def _copies(
+    kind: Literal["verbatim", "near_copies"],
+    counts: ScreeningCounts,
+    block: int | None,
+    limits: Limits,
+) -> _Found:
+    distilled, pool = (counts.copies[table].train for table in ("distilled", "pool"))
+    ours, in_pool = getattr(distilled, kind), getattr(pool, kind)
+    real, by_chance, sentence_end = counts.real_rows, 0.0, ""
+    if real:
+        by_chance = proportion_interval(getattr(real, kind), real.rows).high
+    if kind == "near_copies" and real:
+        sentence_end = f" (real rows not in train: {real.near_copies:,} of {real.rows:,})"
+    of_pool: Verdict = "pass"
+    if limits.pool_copies_review is not None and pool.rows:
+        # More than the limit, and more than real rows copy by chance.
+        low = proportion_interval(in_pool, pool.rows).low
+        of_pool = _above(low, max(limits.pool_copies_review, by_chance), None)
+    copy = (
+        "copy a training row word for word" if kind == "verbatim" else "nearly copy a training row"
+    )
     return (
-        "verbatim",
-        _worst(
-            _from(distilled.verbatim, None, limits.verbatim_block),
-            _more_than_real_rows(evidence, "verbatim", limits),
-        ),
-        f"{distilled.verbatim} of {distilled.rows} distilled rows and {pool.verbatim:,} of "
-        f"{pool.rows:,} in the pool copy a training row word for word.",
+        _worst(_from(ours, None, block), of_pool),
+        f"{ours} of {distilled.rows} distilled rows and {in_pool:,} of {pool.rows:,} in the pool "
+        f"{copy}{sentence_end}.",
     )
 
 
-def _near_copies(evidence: Evidence, limits: Limits) -> _Found:
-    distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
-    real = evidence.counts.real_rows
-    chance = (
-        f" (real rows that are not in train: {real.near_copies:,} of {real.rows:,})" if real else ""
-    )
+def _shared_spans(counts: ScreeningCounts, limits: Limits) -> _Found:
+    distilled, pool = (counts.copies[table].train for table in ("distilled", "pool"))
     return (
-        "near_copies",
-        _worst(
-            _from(distilled.near_copies, None, limits.near_copies_block),
-            _more_than_real_rows(evidence, "near_copies", limits),
-        ),
-        f"{distilled.near_copies} of {distilled.rows} distilled rows and {pool.near_copies:,} of "
-        f"{pool.rows:,} in the pool nearly copy a training row{chance}.",
-    )
-
-
-def _shared_spans(evidence: Evidence, limits: Limits) -> _Found:
-    distilled, pool = (evidence.counts.copies[table].train for table in ("distilled", "pool"))
-    return (
-        "shared_spans",
         _from(distilled.shared_spans, limits.shared_spans_review, None),
-        f"{distilled.shared_spans} of {distilled.rows} distilled rows hold a long run of a "
+        f"{distilled.shared_spans} of {distilled.rows} distilled rows contain a long run of a "
         f"training row's words ({pool.shared_spans:,} of {pool.rows:,} in the pool); the longest "
         f"run in a distilled row has {distilled.longest_span} words.",
     )
 
 
-def _distances(evidence: Evidence, limits: Limits) -> _Found:
-    if not evidence.distances:
+def _distances(distances: Mapping[Table, Distances], limits: Limits) -> _Found:
+    if not distances:
         return (
-            "distances",
             "review",
             "Whether rows are closer to what the language model was trained on is inconclusive: "
             "there are no randomly held-out rows to compare with.",
         )
     verdicts, sentences = [], []
-    for name, found in evidence.distances.items():
+    for name, found in distances.items():
         share = found.closer_to_members
         verdicts.append(_above(share.low, limits.closer_review, limits.closer_block))
         sentences.append(
             f"{_percent(share)} of {name} rows are closer to rows the language model was trained "
             "on than to rows it never read"
         )
-    return "distances", _worst(*verdicts), "; ".join(sentences) + "; 50 % is chance."
+    return _worst(*verdicts), "; ".join(sentences) + "; 50 % is chance."
 
 
-def _pii(evidence: Evidence, limits: Limits) -> _Found:
-    distilled, pool = evidence.counts.pii["distilled"], evidence.counts.pii["pool"]
+def _pii(counts: ScreeningCounts, limits: Limits) -> _Found:
+    distilled, pool = counts.pii["distilled"], counts.pii["pool"]
     kinds = ", ".join(f"{kind} {count}" for kind, count in distilled.kinds.items() if count)
     return (
-        "pii",
         _worst(
             _from(distilled.rows, limits.pii_review, None),
             _from(distilled.in_corpus, None, limits.pii_block),
@@ -225,15 +215,11 @@ def _pii(evidence: Evidence, limits: Limits) -> _Found:
     )
 
 
-def _membership(
-    name: Literal["canaries", "members"], found: Attack | None, limits: Limits
-) -> _Found:
-    what = "planted secrets" if name == "canaries" else "rows trained on"
+def _membership(what: str, found: Attack | None, limits: Limits) -> _Found:
     if found is None:
-        return name, "review", f"Telling {what} from others was not tested: nothing to compare."
+        return "review", f"Telling {what} from others was not tested: nothing to compare."
     auc, tpr = found.auc, found.tpr
     return (
-        name,
         _worst(
             _above(auc.low, limits.auc_review, limits.auc_block),
             _above(tpr.low, limits.tpr_review, limits.tpr_block),
@@ -245,9 +231,8 @@ def _membership(
 
 def _extraction(found: MembershipReport, limits: Limits) -> _Found:
     if found.canaries is None:
-        return "extraction", "review", "No secrets were planted, so extraction was not tested."
+        return "review", "No secrets were planted, so extraction was not tested."
     return (
-        "extraction",
         _from(found.extracted_secrets, None, limits.extraction_block),
         f"{found.extracted_secrets} of the planted secrets are in what the model generated, before "
         f"screening; rows that begin like one: {found.generated_canaries:,}.",
@@ -257,18 +242,6 @@ def _extraction(found: MembershipReport, limits: Limits) -> _Found:
 def _percent(found: Estimate) -> str:
     value, low, high = (f"{100 * share:.3g}" for share in (found.value, found.low, found.high))
     return f"{value} % [{low}, {high}]"
-
-
-def _more_than_real_rows(
-    evidence: Evidence, kind: Literal["verbatim", "near_copies"], limits: Limits
-) -> Verdict:
-    """Whether the pool copies train more than the limit, and more than real rows do by chance."""
-    pool, real = evidence.counts.copies["pool"].train, evidence.counts.real_rows
-    if limits.pool_copies_review is None or not pool.rows:
-        return "pass"
-    by_chance = proportion_interval(getattr(real, kind), real.rows).high if real else 0.0
-    low = proportion_interval(getattr(pool, kind), pool.rows).low
-    return _above(low, max(limits.pool_copies_review, by_chance), None)
 
 
 def _from(count: int, review: int | None, block: int | None) -> Verdict:

@@ -10,7 +10,7 @@ from take.audit.privacy.report import (
     PrivacyReport,
     ScreeningCounts,
 )
-from take.audit.privacy.verdict import Evidence, GateSettings, judge
+from take.audit.privacy.verdict import GateSettings, judge
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 
 _logger = logging.getLogger(__name__)
@@ -24,8 +24,7 @@ def judge_privacy(
     settings: GateSettings,
 ) -> PrivacyReport:
     """Pass, review or block, with reasons."""
-    evidence = Evidence(counts, distances.tables, membership, fine_tuning.privacy)
-    report = judge(evidence, settings.limits, settings.override)
+    report = judge(counts, distances.tables, membership, fine_tuning.privacy, settings)
     against = " ".join(report.reasons()) or "No check is beyond its limits."
     _logger.info("Privacy gate: %s. %s", report.verdict, against)
     for check in report.checks:
