@@ -1,10 +1,10 @@
-"""What the audit finds in rows that nobody copied, and how much personal data a corpus holds.
+"""What the audit finds in rows that nobody copied, and how much personal data a corpus contains.
 
     kedro run --pipeline=ingestion --params=corpus=sst2,raw_root=…     (each corpus, once)
     python benchmarks/audit.py rotten_tomatoes sst2 ag_news mnli mrpc
 
-Rows of the evaluation split are looked for in train: what is found is chance, or a corpus that
-repeats itself. Nothing is chosen by it.
+Rows of the evaluation split are searched for in train: what is found is chance, or a corpus that
+repeats itself. No setting is chosen by it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def main() -> None:
         seconds = time.perf_counter() - begun
         personal = [finding for column in columns for finding in find_pii(train[column].tolist())]
         kinds = Counter(finding.kind for finding in personal)
-        told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())) or "none"
+        listed = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())) or "none"
         print(
             f"| {corpus} | {found.rows:,} | {found.verbatim} | {found.near_copies} | "
-            f"{found.shared_spans} | {found.copied:.2%} | {told} | {seconds:.0f} |"
+            f"{found.shared_spans} | {found.copied:.2%} | {listed} | {seconds:.0f} |"
         )
 
 

@@ -3,9 +3,9 @@
     kedro run --pipeline=embedding
     python benchmarks/near_copies.py rotten_tomatoes
 
-Of a run's train rows, 1,000 are held out and judged as if they were generated: what is dropped of
-them is dropped wrongly (but for rows that really recur). Then copies of 300 of the other rows, of
-6 words or more, changed in one way at a time, are judged. No evaluation row is looked at.
+1,000 train rows are set aside and screened as if they were generated: those dropped are dropped
+wrongly (except rows that really recur). Then copies of 300 of the other rows, of 6 words or more,
+changed in one way at a time, are screened. No evaluation row is used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import words
 
 DATA = Path("data")
-HELD_OUT, PLANTED, FEWEST_WORDS = 1000, 300, 6
+SET_ASIDE, PLANTED, FEWEST_WORDS = 1000, 300, 6
 Change = Callable[[list[str], random.Random], list[str]]
 
 
@@ -64,14 +64,14 @@ def main() -> None:
     columns = TEXT_COLUMNS[task_of(corpus)]
     features = Embeddings.load(DATA / f"04_feature/{corpus_name}/embeddings.safetensors")
     chance = random.Random(0)
-    held_out = np.zeros(len(corpus), dtype=np.bool_)
-    held_out[chance.sample(range(len(corpus)), min(HELD_OUT, len(corpus) // 5))] = True
-    known = corpus[~held_out].reset_index(drop=True)
+    set_aside = np.zeros(len(corpus), dtype=np.bool_)
+    set_aside[chance.sample(range(len(corpus)), min(SET_ASIDE, len(corpus) // 5))] = True
+    known = corpus[~set_aside].reset_index(drop=True)
     screen = Screen(
         Reference(
             corpus=known,
             evaluation_split=known.head(1),  # a screen needs some; this one is known anyway
-            embeddings=Embeddings(features.strings, features.rows[~held_out]),
+            embeddings=Embeddings(features.strings, features.rows[~set_aside]),
             encoder=Encoder(EncoderSettings(), DATA / "04_feature/embedding_cache"),
             probe_weights=np.zeros((2, features.shape[1]), dtype=np.float32),
             probe_biases=np.zeros(2, dtype=np.float32),
@@ -88,7 +88,7 @@ def main() -> None:
         )
         return screen.judge(made)["reason"].value_counts(normalize=True).drop("", errors="ignore")
 
-    wrong = dropped(corpus[held_out])
+    wrong = dropped(corpus[set_aside])
     print(f"real rows of {corpus_name} dropped:", (wrong * 100).round(2).to_dict(), "%\n")
     long_enough = [
         i

@@ -32,11 +32,11 @@ _LONG_WORDS, _SHORT_OVERLAP = 5, 0.75
 _SHORT_WORDS = 3
 """Texts of fewer words are never near copies."""
 _FEW_TEXTS = 1000
-"""A corpus of fewer texts counts as so many: how many of them hold a word says little."""
+"""A corpus of fewer texts counts as so many: the share of them with a word says little."""
 
 
 class OverlapIndex:
-    """Reference texts by the word n-grams they hold.
+    """Reference texts by their word n-grams.
 
     The overlap of two texts is the Jaccard index of their n-grams as multisets,
 
@@ -47,7 +47,7 @@ class OverlapIndex:
     a text, so that a text shorter than n has some.
 
     If J ≥ t then |x ∩ y| ≥ t·|x|. Let all sets be sorted alike, and drop the last ⌈t·|x|⌉ − ℓ of
-    each: what remains of x and y still shares ℓ members, wherever the others stand (prefix
+    each: what remains of x and y still shares ℓ members, whichever the others are (prefix
     filtering; Chaudhuri et al. 2006, Wang et al. 2012). Sorted by rarity, it is the frequent words
     that go, and a sparse product over the rest yields few pairs to compare in full.
 
@@ -161,13 +161,13 @@ def _sets(row: Int64, column: Int64, shape: tuple[int, int]) -> Any:
 
 
 def _heads(rows: Any, lengths: Int64) -> Any:
-    """The first columns of each row of a sparse matrix, as many as `lengths` says."""
+    """The first columns of each row of a sparse matrix, `lengths` of them."""
     from scipy.sparse import csr_matrix
 
-    held = np.diff(rows.indptr)
-    kept = np.minimum(lengths, held)
-    place = np.arange(rows.nnz) - np.repeat(rows.indptr[:-1], held)
-    chosen = place < np.repeat(kept, held)
+    sizes = np.diff(rows.indptr)
+    kept = np.minimum(lengths, sizes)
+    place = np.arange(rows.nnz) - np.repeat(rows.indptr[:-1], sizes)
+    chosen = place < np.repeat(kept, sizes)
     indptr = np.concatenate([[0], np.cumsum(kept)])
     return csr_matrix((rows.data[chosen], rows.indices[chosen], indptr), shape=rows.shape)
 
@@ -190,10 +190,10 @@ def _even_work(work: Int64, most: int) -> Iterator[tuple[int, int]]:
 class NearTexts:
     """Reference texts, searched for those that share nearly all words with another text.
 
-    If d_w of N texts hold word w and words occur independently, Π_w d_w / N is the share of texts
-    that hold a set of words by chance. "A piece of work" and "a fine piece of work" have much in
-    common with each other, and with half the corpus. So the words that two texts share must be
-    expected in fewer than `chance_rows` texts:
+    If d_w of N texts contain word w and words occur independently, Π_w d_w / N is the share of
+    texts that contain a set of words by chance. "A piece of work" and "a fine piece of work" have
+    much in common with each other, and with half the corpus. So the words that two texts share must
+    be expected in fewer than `chance_rows` texts:
 
         N Π_w (d_w / N) < chance_rows.
 

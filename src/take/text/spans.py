@@ -1,8 +1,8 @@
 """Runs of words that a text shares with some reference row, however different the rest of it is.
 
 Every seed (a run of a few words) of the queries is looked up in all reference rows, and what
-matches is extended both ways. A phrase that stands in many rows says nothing about one of them:
-it can be part of a run, and cannot make one.
+matches is extended both ways. A phrase that occurs in many rows says nothing about one of them:
+it can be part of a run, but cannot make one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SharedRuns:
     query: Int64
     row: Int64
     text: Int64
-    """Which of the query's texts it stands in."""
+    """Which of the query's texts contains it."""
     start: Int64
     """The run's first word, counted within that text."""
     n_words: Int64
@@ -65,7 +65,7 @@ class SharedRuns:
         return places
 
     def covered(self) -> Covered:
-        """How many words of a query stand in runs that it shares with a row."""
+        """How many words of a query are in runs that it shares with a row."""
         order = np.lexsort((self.start, self.text, self.row, self.query))
         group = np.stack([self.query[order], self.row[order]])
         is_first = np.ones(len(order), dtype=np.bool_)
@@ -101,10 +101,10 @@ class _Line:
 
 
 class SpanIndex:
-    """Reference rows by the runs of words they hold.
+    """Reference rows by the runs of words they contain.
 
     A run that a query shares with a row counts if enough of its words are outside common phrases,
-    which are seeds that stand in more than `common_rows` rows: half of them, or half of
+    which are seeds that occur in more than `common_rows` rows: half of them, or half of
     `span_words` if that is less. So a cliché within a copied sentence does no harm, and boilerplate
     with one more word is still boilerplate.
 
@@ -131,7 +131,7 @@ class SpanIndex:
         self.span_words = span_words
         self._vocabulary: defaultdict[str, int] = defaultdict(count(1).__next__)
         self._reference = _line(rows, self._vocabulary.__getitem__, _END_OF_TEXT)
-        # Two words at one place of a seed must not stand for two others: no sums of small numbers.
+        # Two words at one place of a seed must not hash like two others: no sums of small numbers.
         self._codes = mixed(np.arange(len(self._vocabulary) + 1, dtype=np.uint64))
 
     def runs(self, queries: Sequence[TextRow]) -> SharedRuns:
@@ -182,7 +182,7 @@ class SpanIndex:
         return np.flatnonzero(is_whole), hashes[is_whole]
 
     def _found(self, seeds: NDArray[np.uint64]) -> tuple[Int64, Int64]:
-        """Where in the reference one of the sorted seeds stands, and which."""
+        """Where in the reference one of the sorted seeds occurs, and which."""
         places, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         line = self._reference.words
         for start, stop in block_bounds(len(line) if len(seeds) else 0, _BLOCK_WORDS):
@@ -197,7 +197,7 @@ class SpanIndex:
         """The runs around matching seeds: start among the queries, length, start in the reference.
 
         Of seeds that follow each other on both sides only the first is extended; runs found twice,
-        because a common seed stood between two rare ones, are told once.
+        because a common seed was between two rare ones, are reported once.
         """
         theirs = self._reference.words
         order = np.lexsort((query, query - reference))
@@ -206,7 +206,7 @@ class SpanIndex:
         is_first[1:] = (np.diff(query) != 1) | (np.diff(reference) != 1)
         query, reference = query[is_first], reference[is_first]
 
-        # Before the first word stands the last one of all, which is an end: ends never match.
+        # Index −1 before the first word is the last of all, which is an end: ends never match.
         def reach(step: int, begin: int) -> Int64:
             gone = np.full(len(query), begin, dtype=np.int64)
             going = np.arange(len(query))
@@ -223,7 +223,7 @@ class SpanIndex:
 
 
 def span_text(text: str, start: int, n_words: int) -> str:
-    """The words `start` … of a text as they stand in it, with the case and marks they have there.
+    """The words `start` … of a text as written in it, with their case and punctuation.
 
     >>> span_text("It's a DULL, dull film -- really!", 2, 3)
     'DULL, dull film'
@@ -239,7 +239,7 @@ def span_text(text: str, start: int, n_words: int) -> str:
 
 
 def longest_shared_run(ours: TextRow, theirs: TextRow) -> tuple[int, int, int]:
-    """Which of our texts, from which word on and how many: the longest run both rows hold.
+    """Which of our texts, from which word on and how many: the longest run both rows contain.
 
     >>> longest_shared_run(("a b", "x y z!"), ("Y Z and more", "b"))
     (1, 1, 2)
@@ -277,7 +277,7 @@ def _line(rows: Sequence[TextRow], number: Callable[[str], int], end: int) -> _L
 
 
 def _distinct_rows(seed: Int64, row: Int64, n_seeds: int) -> Int64:
-    """In how many rows each seed stands."""
+    """In how many rows each seed occurs."""
     order = np.lexsort((row, seed))
     seed, row = seed[order], row[order]
     is_new = np.ones(len(seed), dtype=np.bool_)

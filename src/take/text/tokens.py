@@ -45,12 +45,12 @@ class Tokens:
         return found[:-1]
 
     def row_of(self, places: Int64) -> Int64:
-        """The rows that words stand in."""
+        """The rows that contain words."""
         found: Int64 = np.searchsorted(self.starts, places, side="right") - 1
         return found // self.n_columns
 
     def places(self, rows: Int64) -> Int64:
-        """Where the words of these rows stand, in the order of the rows.
+        """Where the words of these rows are, in the order of the rows.
 
         >>> tokens = Vocabulary().read([["a b", "c", "d e f"]])
         >>> tokens.places(np.array([2, 0])).tolist()
@@ -64,7 +64,7 @@ class Tokens:
 
 
 class Vocabulary(dict[str, int]):
-    """Words by id, in the order they were first met."""
+    """Ids of words, in the order of their first occurrence."""
 
     def __missing__(self, word: str) -> int:
         found = self[word] = len(self)

@@ -20,7 +20,7 @@ Change = Callable[[list[str], np.random.Generator, list[str]], list[str]]
 
 
 class Corpus:
-    """Train rows with their index, held-out rows, and the words of both."""
+    """Train rows with their index, evaluation rows, and the words of both."""
 
     def __init__(self) -> None:
         corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text())["corpora"]

@@ -23,7 +23,7 @@ WORDS = ["old", "new", "warm", "cold", "dull", "grand", "film", "plot", "joke", 
 
 
 def corpus(n_rows: int) -> pd.DataFrame:
-    """Rows of random words: nothing but memory tells one from another."""
+    """Rows of random words: nothing but memorisation distinguishes them."""
     rng = np.random.default_rng(1)
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(n_rows)]
     labels = np.arange(n_rows) % 2

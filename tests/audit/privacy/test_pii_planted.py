@@ -26,7 +26,7 @@ PER_KIND = 300
 
 
 def planted_rows(kind: str, valid: bool) -> Iterator[tuple[str, int, int]]:
-    """Texts, and where in them stands what was planted."""
+    """Texts, and where in them the planted number is."""
     chance = Random(f"{kind} {valid}")
     for index in range(PER_KIND):
         if kind == "phone":

@@ -57,7 +57,7 @@ def test_a_run_of_words_in_a_longer_row_is_shown() -> None:
     assert span == "about a long war that nobody in the village had wanted"
 
 
-def test_real_rows_are_the_yardstick() -> None:
+def test_real_rows_are_the_baseline() -> None:
     assert look("x", "y").counts.real_rows.rows == len(HELD_OUT)
 
 

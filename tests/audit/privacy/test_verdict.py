@@ -116,7 +116,7 @@ def test_each_limit(check: str, verdict: str, found: dict[str, Any]) -> None:
 
 
 def test_checks_that_could_not_be_made_ask_for_a_review() -> None:
-    """A gate of which half is turned off does not say that everything passed."""
+    """A gate with half of its checks off does not pass everything."""
     report = judged(closer=None, canaries=None, rows=None)
     inconclusive = {check.name for check in report.checks if check.verdict == "review"}
     assert inconclusive == {"distances", "canaries", "members", "extraction"}

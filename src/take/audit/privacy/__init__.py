@@ -1,1 +1,1 @@
-"""Whether rows give away rows of the corpus: screened, never certified."""
+"""Whether rows reveal rows of the corpus or personal data: screened, never certified."""

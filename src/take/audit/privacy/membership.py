@@ -79,7 +79,7 @@ def attack(
     secrets = canary_rows(canaries, template)
     score = _scores(base, tuned)
     is_planted = canaries["read"].to_numpy() > 0
-    # Neither a canary that was only read by updates after the kept one says anything, nor a control
+    # A canary that only updates after the kept one read shows nothing, and neither does a control
     # of a class without a planted one.
     is_control = canaries["planted"].to_numpy() == 0
     is_control &= canaries["label"].isin(set(canaries.loc[is_planted, "label"])).to_numpy()
@@ -106,7 +106,7 @@ def drawn_rows(
     """Training and validation rows, as tokens: as many of each class on both sides."""
     by_id = generator_rows.set_index("id")
     role = corpus["id"].map(by_id["role"])
-    # Rows that were only read by updates after the kept one say nothing either way.
+    # Rows that only updates after the kept one read show nothing either way.
     role = role.where((role != "trained") | (corpus["id"].map(by_id["read"]) > 0))
     # Rows trained on for their weights differ from others by more than memorisation.
     is_fair = "excluded" not in set(generator_rows["role"])

@@ -16,7 +16,7 @@ from take.errors import InputError
 from take.text.normalise import fold_to_ascii
 
 _LANGUAGE = "en"
-# Presidio's entities: our kind, and the class that finds it. Colons tell IP addresses apart.
+# Presidio's entities: our kind, and the class that finds it. A colon makes an IP address IPv6.
 # There is none for fr_nir, nl_bsn and br_cpf.
 _RECOGNISERS = {
     "EMAIL_ADDRESS": ("email", "EmailRecognizer"),

@@ -1,4 +1,4 @@
-"""Which corpus rows stand on which side of the comparison; made-up vectors."""
+"""Which corpus rows are on which side of the comparison; made-up vectors."""
 
 from __future__ import annotations
 
