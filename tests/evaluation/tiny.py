@@ -15,7 +15,7 @@ from take.evaluation.grid import Experiment, Grid, shared_for
 from take.evaluation.grid_settings import EvaluationSettings, GridSettings, LearnerChoices
 from take.evaluation.prepared_corpus import PreparedCorpus
 from take.evaluation.store import CellStore
-from take.generation.pool import pool_rows
+from take.generation.pool import ledger_rows, pool_rows
 from take.generation.screening.reasons import Reason
 from take.learners import SentenceVectors, Shared
 from take.pipelines.scoring import nodes as scoring
@@ -123,8 +123,8 @@ def make_world(folder: Path) -> World:
         trajectory=trajectory,
         influence=influence,
         study=study,
-        samples=samples,
         pool=pool,
+        ledger=ledger_rows(samples, NAMES),
         pool_embeddings=embedded(pool),
         generator_rows=pd.DataFrame({"id": corpus["id"][:60], "role": "trained"}),
         distilled=pool.groupby("label").head(4).reset_index(drop=True).assign(weight=1.0),

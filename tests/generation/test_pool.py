@@ -5,7 +5,7 @@ import logging
 import pandas as pd
 import pytest
 
-from take.generation.pool import fill_pool, ledger_rows, pool_rows
+from take.generation.pool import all_rows, fill_pool, ledger_rows, pool_rows
 from take.generation.screening.reasons import Reason
 
 NAMES = ["bad", "good"]
@@ -54,6 +54,9 @@ def test_every_class_is_filled_and_every_row_accounted_for() -> None:
     ledger = ledger_rows(judged, NAMES)
     assert len(pool) + len(ledger) == len(judged)
     assert set(ledger["reason"]) <= {"empty", Reason.SURPLUS}
+    again = all_rows(pool, ledger)
+    expected = judged.sort_values(["label", "index"], ignore_index=True)[again.columns]
+    pd.testing.assert_frame_equal(again, expected, check_dtype=False)
 
 
 def test_surplus_is_what_comes_after_the_share() -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from take.generation.pool import all_rows
 from tests.conftest import Project, single_text_csv
 from tests.integration.conftest import GENERATION
 
@@ -42,7 +43,7 @@ def outcome(project: Project) -> dict[str, bytes]:
         path.name: path.read_bytes()
         for path in (project.path / "data/06_models/films/adapter").iterdir()
     }
-    for name in ("samples", "pool", "ledger", "generator_rows", "pool_coverage", "pool_examples"):
+    for name in ("pool", "ledger", "generator_rows", "pool_coverage", "pool_examples"):
         files[name] = project.newest(f"{name}.parquet").read_bytes()
     return files
 
@@ -70,10 +71,11 @@ def test_killed_in_fine_tuning_and_in_sampling_it_resumes_to_the_same_bytes(
 
 def test_every_generated_row_is_in_the_pool_or_in_the_ledger(films: Project) -> None:
     films.kedro(*RUN)
-    samples, pool, ledger = (
-        pd.read_parquet(films.newest(f"{name}.parquet")) for name in ("samples", "pool", "ledger")
-    )
-    assert len(samples) == len(pool) + len(ledger)
+    pool, ledger = (pd.read_parquet(films.newest(f"{name}.parquet")) for name in ("pool", "ledger"))
+    samples = all_rows(pool, ledger)
+    # The numbers of each class run on without a gap: no row is in both tables or in neither.
+    for _, rows in samples.groupby("label"):
+        assert rows["index"].tolist() == list(range(len(rows)))
     assert (ledger["reason"] != "").all()
     report = json.loads(films.newest("ledger_report.json").read_text())
     totals = report["totals"]
@@ -132,9 +134,9 @@ def test_hostile_rows_change_neither_labels_nor_format(films: Project) -> None:
     assert set(pool["label_name"]) == {"bad", "good"}
     assert pool["label"].value_counts().max() == 12
     assert not pool["text"].str.contains("</s>|<s>|\n", regex=True).any()
-    samples = pd.read_parquet(films.newest("samples.parquet"))
-    # The class of a row is the one it was asked for: numbers run on without a gap in each.
-    for _, rows in samples.groupby("label"):
+    ledger = pd.read_parquet(films.newest("ledger.parquet"))
+    # The class of a row is that of its prompt: numbers run on without a gap in each.
+    for _, rows in all_rows(pool, ledger).groupby("label"):
         assert sorted(rows["index"]) == list(range(len(rows)))
 
 

@@ -133,7 +133,7 @@ def test_no_two_artifacts_share_a_path() -> None:
 
 WITH_TEXTS_OR_IDS = (
     *("corpus", "evaluation_split", "weights", "scoring.scoring_examples"),
-    *("generator_rows", "samples", "pool", "generation.ledger"),
+    *("generator_rows", "pool", "ledger"),
     *("generation.pool_coverage", "generation.pool_examples"),
     *("distillation.selection", "distillation.greedy_path", "distilled", "previous_distilled"),
     *("canaries", "audit.privacy_findings", "audit.balance_terms"),

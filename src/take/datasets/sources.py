@@ -22,7 +22,7 @@ Loaded = TypeVar("Loaded")
 
 PARTS = (
     *("corpus", "evaluation_split", "embeddings", "weights", "trajectory", "influence"),
-    *("scoring_study", "samples", "pool", "pool_embeddings", "generator_rows"),
+    *("scoring_study", "pool", "ledger", "pool_embeddings", "generator_rows"),
 )
 """What a prepared corpus has, by the names of its artifacts in the catalog."""
 

@@ -172,7 +172,7 @@ _DISK: Mapping[str, Callable[[Job], float]] = MappingProxyType(
         "plot_scoring": lambda job: 2 * _PLOT_BYTES,
         "fine_tune": _tuning_disk,
         "sample_and_screen": _sampling_disk,
-        "keep_pool": _pool_disk,
+        "embed_pool": _pool_disk,
         "measure_pool": lambda job: _PLOT_BYTES,
         "plot_generation": lambda job: 3 * _PLOT_BYTES,
         "trace_rows": lambda job: _TABLE_ROW_BYTES * job.counts.rows,

@@ -30,7 +30,7 @@ STAGE_OF_NODE: Mapping[str, str] = MappingProxyType(
         "plot_scoring": "scoring",
         "fine_tune": "fine-tuning",
         "sample_and_screen": "sampling",
-        "keep_pool": "sampling",
+        "embed_pool": "sampling",
         "measure_pool": "pool quality",
         "plot_generation": "pool quality",
         "select_rows": "selection",

@@ -227,7 +227,7 @@ _WORK: Mapping[str, Callable[[Job], float]] = MappingProxyType(
         "plot_scoring": lambda job: 0.2 * job.rates.pace.interpreter,
         "fine_tune": _fine_tuning,
         "sample_and_screen": _sampling,
-        "keep_pool": _pool,
+        "embed_pool": _pool,
         "measure_pool": _quality,
         "plot_generation": lambda job: 0.2 * job.rates.pace.interpreter,
         "select_rows": _selection,

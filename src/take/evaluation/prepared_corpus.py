@@ -19,7 +19,7 @@ from take.evaluation.grid import Experiment, shared_for
 from take.evaluation.grid_settings import Run
 from take.evaluation.methods.material import EvaluationCopies, Material, TrainingSet
 from take.evaluation.sealed_split import SealedSplit
-from take.generation.pool import pool_rows
+from take.generation.pool import all_rows, pool_rows
 from take.generation.screening.reasons import Reason
 from take.learners import Shared, Texts
 from take.reuse.digests import module_code, value_digest
@@ -55,8 +55,8 @@ class PreparedCorpus:
     trajectory: ProbeTrajectory
     influence: InfluenceMatrix
     study: StudyReport
-    samples: pd.DataFrame
     pool: pd.DataFrame
+    ledger: pd.DataFrame
     pool_embeddings: Embeddings
     generator_rows: pd.DataFrame
     distilled: pd.DataFrame | None = None
@@ -129,7 +129,7 @@ class PreparedCorpus:
                     "scoring": scoring,
                     "decay": self.study.decay,
                     "code": module_code("take.scoring.scorers"),
-                    "reasons": self.samples["reason"].value_counts().to_dict(),
+                    "reasons": all_rows(self.pool, self.ledger)["reason"].value_counts().to_dict(),
                 }
             ),
         )
@@ -153,8 +153,8 @@ class PreparedCorpus:
 
     def _unfiltered(self, encoder: Encoder) -> LabelledRows:
         """The pool together with the rows that contradict their labels."""
-        kept = self.samples["reason"].isin(["", Reason.LABEL_CONTRADICTED.value])
-        judged = self.samples[kept].assign(reason="")
+        rows = all_rows(self.pool, self.ledger)
+        judged = rows[rows["reason"].isin(["", Reason.LABEL_CONTRADICTED.value])].assign(reason="")
         columns = TEXT_COLUMNS[task_of(self.corpus)]
         pool = pool_rows(judged, class_names(self.corpus), columns)
         embedded = embed_corpus(text_columns(pool), encoder, EmbeddingSettings())

@@ -15,7 +15,7 @@ from pydantic import Field, NonNegativeInt, model_validator
 
 from take.frozen import Frozen
 from take.generation.screening.reasons import KEPT, Reason
-from take.rows.labelled import content_id
+from take.rows.labelled import content_id, text_columns
 
 _logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def pool_rows(
     ids = [content_id(parts) for parts in zip(*texts.values(), names, strict=True)]
     pool = pd.DataFrame({"id": ids, **texts, "label": kept["label"], "label_name": names})
     pool = pool.astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
-    return pool.assign(probe_label=kept["probe_label"], probe_confidence=kept["probe_confidence"])
+    return pool.join(kept[["index", "probe_label", "probe_confidence"]])
 
 
 def ledger_rows(judged: pd.DataFrame, label_names: Sequence[str]) -> pd.DataFrame:
@@ -99,6 +99,21 @@ def ledger_rows(judged: pd.DataFrame, label_names: Sequence[str]) -> pd.DataFram
     dropped = judged[judged["reason"] != ""].sort_values(["label", "index"], ignore_index=True)
     dropped.insert(1, "label_name", [label_names[label] for label in dropped["label"]])
     return dropped
+
+
+def all_rows(pool: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
+    """Every generated row by class and number: label, index, raw, texts, reason, and the probe's.
+
+    >>> pool = pd.DataFrame({"text": ["fine"], "label": [0], "index": [1]})
+    >>> ledger = pd.DataFrame({"label": [0], "index": [0], "raw": ["?"], "reason": ["empty"]})
+    >>> all_rows(pool, ledger)[["index", "raw", "reason"]].values.tolist()
+    [[0, '?', 'empty'], [1, 'fine', '']]
+    """
+    raw = ["\n".join(texts) for texts in zip(*text_columns(pool), strict=True)]
+    kept = pool.assign(raw=raw, reason=KEPT)
+    columns = [column for column in kept if column not in ("id", "label_name")]
+    rows = pd.concat([kept[columns], ledger])[columns]
+    return rows.sort_values(["label", "index"], ignore_index=True)
 
 
 class Account(Frozen):
@@ -148,6 +163,12 @@ class LedgerReport(Frozen):
 
     classes: dict[str, Account]
     totals: Account
+
+    def summary(self) -> str:
+        """The totals in one line."""
+        counts = sorted(self.totals.dropped.items(), key=lambda item: -item[1])
+        dropped = ", ".join(f"{reason} {count:,}" for reason, count in counts if count)
+        return f"Pool of {self.totals.kept:,} rows. Dropped: {dropped or 'none'}."
 
     @model_validator(mode="after")
     def _classes_add_up(self) -> LedgerReport:

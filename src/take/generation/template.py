@@ -15,8 +15,11 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+
 from take.errors import InputError
-from take.rows.labelled import TEXT_COLUMNS, Task
+from take.generation.language_models import LanguageModel
+from take.rows.labelled import TEXT_COLUMNS, Task, class_names, task_of
 
 _LINE_BREAK = "\n"
 # What may close a sentence, with the quote or bracket that may follow it.
@@ -52,6 +55,19 @@ class Template:
             )
         start = _start_ids(tokenizer)
         self._prompts = [start + self._plain_ids(name + _LINE_BREAK) for name in names]
+
+    @classmethod
+    def of(
+        cls, language_model: LanguageModel, corpus: pd.DataFrame, max_text_tokens: int
+    ) -> Template:
+        """The template of a corpus for a language model."""
+        tokenizer = language_model.load_tokenizer()
+        return cls(tokenizer, class_names(corpus), task_of(corpus), max_text_tokens)
+
+    @property
+    def prompts(self) -> list[list[int]]:
+        """The prompt of each class."""
+        return self._prompts
 
     @property
     def markers(self) -> tuple[str, ...]:

@@ -137,19 +137,17 @@ def test_secrets_in_what_was_generated_are_counted() -> None:
     canaries = pd.DataFrame(
         {"text": [f"the code is {n}" for n in (123456789, 222333444, 987654321)]}
     ).assign(planted=[2, 2, 0])
-    samples = pd.DataFrame(
-        {
-            "raw": [
-                "The code is 123456789",
-                "the code is 555",
-                "The CODE is 987654321!",
-                "call 222333444",
-                "a dull film",
-            ]
-        }
+    generated = pd.Series(
+        [
+            "The code is 123456789",
+            "the code is 555",
+            "The CODE is 987654321!",
+            "call 222333444",
+            "a dull film",
+        ]
     )
     # The third is a control; the fourth is no canary by its words, and gives a secret away.
-    assert extracted(samples, canaries) == (3, 2, 1)
-    grouped = pd.DataFrame({"raw": ["ref. 123 456-789", "id 0123456789"]})
+    assert extracted(generated, canaries) == (3, 2, 1)
+    grouped = pd.Series(["ref. 123 456-789", "id 0123456789"])
     assert extracted(grouped, canaries) == (0, 1, 0)
-    assert extracted(samples, canaries.iloc[:0]) == (0, 0, 0)
+    assert extracted(generated, canaries.iloc[:0]) == (0, 0, 0)

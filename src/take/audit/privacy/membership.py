@@ -127,12 +127,12 @@ def drawn_rows(
     return trained, validation
 
 
-def extracted(samples: pd.DataFrame, canaries: pd.DataFrame) -> tuple[int, int, int]:
+def extracted(texts: pd.Series, canaries: pd.DataFrame) -> tuple[int, int, int]:
     """Generated rows that begin like a canary; planted numbers and controls that any contains."""
     phrase = phrase_of(canaries)
     if phrase is None:
         return 0, 0, 0
-    raw = samples["raw"].str.casefold()
+    raw = texts.str.casefold()
     # However its digits are grouped, and whatever surrounds it.
     runs = raw.str.replace(r"(?<=\d)[\s.,-]+(?=\d)", "", regex=True).str.findall(r"\d{9,}")
     written = {

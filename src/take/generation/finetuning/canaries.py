@@ -104,12 +104,12 @@ def numbers_of(canaries: pd.DataFrame) -> list[str]:
     return [str(text).rpartition(" ")[2] for column in columns for text in canaries[column]]
 
 
-def most_digits(texts: Sequence[pd.Series]) -> int:
+def most_digits(texts: Sequence[Sequence[str]]) -> int:
     """The longest number a text may hold, in digits: that of the corpus, or six.
 
     A model trained on canaries may generate such numbers without the phrase.
 
-    >>> most_digits([pd.Series(["in 1999", "call 5550123"])])
+    >>> most_digits([["in 1999", "call 5550123"]])
     7
     """
     runs = (run for column in texts for text in column for run in re.findall(r"\d+", text))

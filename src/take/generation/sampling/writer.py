@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, Field
 
-from take.generation.finetuning.adapter import load_tuned
+from take.generation.finetuning.adapter import load_tuned, public_name
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.decoders import Decoder, load_decoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
@@ -18,6 +19,8 @@ from take.generation.sampling.store import RowStore
 from take.generation.template import Template
 from take.reuse.digests import file_digest, module_code, value_digest
 from take.rows.blocks import block_bounds
+
+_logger = logging.getLogger(__name__)
 
 # These decide how many rows are wanted, not how a row is generated.
 _NOT_OF_A_ROW = {"rows", "tries"}
@@ -59,6 +62,43 @@ class RowWriter:
         """Spent generating, without loading."""
         self.tokens = 0
         """Generated now, not read from disk."""
+
+    @classmethod
+    def of(
+        cls,
+        language_model: LanguageModel,
+        tuned: Path,
+        template: Template,
+        bounds: LengthBounds,
+        settings: SamplingSettings,
+    ) -> RowWriter:
+        """The writer of a fine-tuned model, with its rows in the model's work folder."""
+        key = row_key(language_model, tuned, template.prompts, bounds, settings)
+        store = RowStore(language_model.work_folder(key))
+        return cls(lambda: load_tuned(language_model, tuned), template, bounds, settings, store)
+
+    def report(self, language_model: LanguageModel, rows: pd.DataFrame) -> SamplingReport:
+        """What was generated in this run, and the screened rows of all runs."""
+        report = SamplingReport(
+            language_model=public_name(language_model),
+            decoder=self._settings.decoder,
+            rows_generated=len(rows),
+            rows_kept=int((rows["reason"] == "").sum()),
+            shortest_tokens=self._bounds.shortest,
+            longest_tokens=self._bounds.longest,
+            mean_tokens=round(float(rows["tokens"].mean()), 2),
+            tokens_written=self.tokens,
+            seconds=round(self.seconds, 1),
+            tokens_per_second=round(self.tokens / self.seconds if self.seconds else 0.0, 1),
+        )
+        _logger.info(
+            "Generated %s rows, kept %s; %s tokens written at %.0f tokens/s.",
+            f"{report.rows_generated:,}",
+            f"{report.rows_kept:,}",
+            f"{report.tokens_written:,}",
+            report.tokens_per_second,
+        )
+        return report
 
     def read(self, label: int, start: int, stop: int) -> pd.DataFrame:
         """The rows, parsed: label, index, raw, finished, tokens, and the text columns."""

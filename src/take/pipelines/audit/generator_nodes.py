@@ -21,8 +21,8 @@ from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.updates import row_losses
 from take.generation.language_models import LanguageModel
+from take.generation.pool import all_rows
 from take.generation.template import Template
-from take.rows.labelled import class_names, task_of
 
 _logger = logging.getLogger(__name__)
 
@@ -34,24 +34,20 @@ def attack_generator(
     corpus: pd.DataFrame,
     generator_rows: pd.DataFrame,
     canaries: pd.DataFrame,
-    samples: pd.DataFrame,
+    pool: pd.DataFrame,
+    ledger: pd.DataFrame,
     language_model: LanguageModel,
     adapter: Path,
     fine_tuning: FineTuningSettings,
     settings: MembershipSettings,
 ) -> Membership:
     """Whether it can be told from the language model what it was trained on."""
-    template = Template(
-        language_model.load_tokenizer(),
-        class_names(corpus),
-        task_of(corpus),
-        fine_tuning.max_text_tokens,
-    )
+    template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
     members, others = drawn_rows(corpus, generator_rows, template, settings)
     base = _losses(language_model.load_model(), template, settings)
     tuned = _losses(load_tuned(language_model, adapter), template, settings)
     attacks, scores = attack(canaries, members, others, template, base, tuned)
-    shaped, secrets, by_chance = extracted(samples, canaries)
+    shaped, secrets, by_chance = extracted(all_rows(pool, ledger)["raw"], canaries)
     report = MembershipReport(
         **attacks,
         repeats=fine_tuning.canaries.repeats,

@@ -1,4 +1,4 @@
-"""Corpus → fine-tuned language model → samples → pool and ledger."""
+"""Corpus → fine-tuned language model → pool and ledger."""
 
 from take.pipelines.generation.pipeline import create_pipeline
 

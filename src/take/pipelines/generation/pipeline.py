@@ -4,8 +4,8 @@ from kedro.pipeline import Pipeline
 
 from take.pipelines import stage, step
 from take.pipelines.generation.nodes import (
+    embed_pool,
     fine_tune,
-    keep_pool,
     measure_pool,
     plot_generation,
     sample_and_screen,
@@ -15,7 +15,7 @@ _FINE_TUNING = "params:generation.fine_tuning"
 
 
 def create_pipeline() -> Pipeline:
-    """corpus, embeddings, trajectory → adapter, samples, pool, ledger, and the pool's quality."""
+    """corpus, embeddings, trajectory → adapter, pool, ledger, and the pool's quality."""
     return stage(
         "generation",
         [
@@ -39,18 +39,14 @@ def create_pipeline() -> Pipeline:
                     "params:generation.sampling",
                     "params:generation.screening",
                 ],
-                ["samples", "sampling_report"],
+                ["pool", "ledger", "ledger_report", "sampling_report"],
             ),
-            step(
-                keep_pool,
-                ["samples", "corpus", "encoder", "params:embedding"],
-                ["pool", "pool_embeddings", "ledger", "ledger_report"],
-            ),
+            step(embed_pool, ["pool", "encoder", "params:embedding"], "pool_embeddings"),
             step(
                 measure_pool,
                 [
                     "pool",
-                    "samples",
+                    "ledger",
                     "pool_embeddings",
                     "corpus",
                     "embeddings",
@@ -72,8 +68,8 @@ def create_pipeline() -> Pipeline:
             "generator_rows",
             "canaries",
             "fine_tuning_report",
-            "samples",
             "pool",
+            "ledger",
             "pool_embeddings",
             "ledger_report",
             "pool_quality",
