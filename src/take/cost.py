@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -63,3 +64,10 @@ def costing() -> Iterator[Cost]:
 def resident_megabytes() -> float:
     """Memory that the process holds now."""
     return float(psutil.Process().memory_info().rss / 1e6)
+
+
+def available_cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -6,7 +6,6 @@ and 2.7 times as fast as SentenceTransformer, reproducibly (docs/decisions/0003)
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from take.cost import available_cores
 from take.encoder.backends import Batch, load_module
 from take.encoder.models import EncoderModel
 from take.encoder.quantisation import CALIBRATED_WEIGHTS, quantise
@@ -80,7 +80,7 @@ class _Streams:
     def __init__(self, module: Any) -> None:
         import openvino
 
-        n_streams = _n_cores()
+        n_streams = available_cores()
         compiled = openvino.compile_model(
             _convert(module),
             "CPU",
@@ -124,10 +124,3 @@ def _convert(module: Any) -> Any:
             example_input=torch.ones(2, 8, dtype=torch.int64),
             input=[openvino.PartialShape([-1, -1])],
         )
-
-
-def _n_cores() -> int:
-    """The cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,108 +1,260 @@
-"""What a calibration finds out about this machine, and what is believed without measuring."""
+"""The speed of this machine: encoder, fine-tuning, decoder and plain code, each timed for seconds.
+
+The run's own code is timed with all cores, as a run uses them. Nothing is kept: strings bypass the
+encoder's cache, and updates have a learning rate of zero.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+import pandas as pd
 
-from take.rows.arrays import Float64
+from take.cost import costing
+from take.encoder.backends import Batch
+from take.encoder.encode import Encoder
+from take.generation.finetuning.canaries import plant
+from take.generation.finetuning.examples import TrainingRows
+from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.training import training_key
+from take.generation.language_models import LanguageModel
+from take.generation.sampling.rows import LengthBounds, corpus_lengths
+from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.writer import row_key
+from take.generation.template import Template
+from take.reuse.records import record_path
+from take.rows.arrays import Int64
+from take.rows.labelled import class_names, task_of
 
-KEEP_RATE = 0.9
-"""Share of the generated rows that screening keeps: 0.82 to 0.96, of five corpora."""
-LENGTH_SHARE = 0.8
-"""Tokens of a generated row over those of a corpus row: 0.63 to 0.94, of the same five."""
-EXAM_SWEEPS = 8
-"""Sweeps of the selector `exam` until it stops by itself: 6 to 10, of the same five."""
+Result = TypeVar("Result")
+
+_QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the string lengths at which the encoder is timed
+_ENCODED_TOKENS = 8192  # at each length
+_UPDATES, _UPDATE_SECONDS = 6, 15.0  # updates that are timed, and when to stop early
+_STEPS = 4  # of the decoder, at each number of rows
+_READ_TEXTS = 8
+_PACE_SECONDS = 0.036, 0.0038  # of the two pieces of work in `_pace`, on the table's machine
+
+
+@dataclass
+class Rates:
+    """Seconds and megabytes on this machine; zero for what the run does not need."""
+
+    pace: float = 1.0
+    """Seconds here for a second on the machine that `estimate.py`'s table was measured on."""
+    encoder_load: float = 0.0
+    string: float = 0.0
+    """Seconds to encode one string."""
+    model_load: float = 0.0
+    trained_token: float = 0.0
+    trained_tokens: int = 0
+    """Of all planned updates."""
+    trained_bytes: int = 0
+    read_token: float = 0.0
+    """Seconds per token of a loss: evaluations, perplexity, the audit's attack."""
+    decoder_load: float = 0.0
+    decoder_step: float = 0.0
+    """Seconds per step of a batch, besides `written_token` for each row in it."""
+    written_token: float = 0.0
+    peaks: dict[str, float] = field(default_factory=dict)
+    """Most megabytes of the process: base, encoder, training, decoder, reading, resting."""
+
+    def measure_machine(self) -> None:
+        """Compare this machine with the table's, by a matrix product and a Python loop."""
+        random = np.random.default_rng(0)
+        left = random.standard_normal((4096, 384), np.float32)
+        right = random.standard_normal((384, 2048), np.float32)
+        text = "it is what it is , and a machine reads one word of it after the other . " * 50
+        works: tuple[Callable[[], object], ...] = (
+            lambda: left @ right,
+            lambda: [len(set(text[start:].lower().split())) for start in range(100)],
+        )
+        ratios = [
+            _median_seconds(work) / there for work, there in zip(works, _PACE_SECONDS, strict=True)
+        ]
+        self.pace = float(np.mean(ratios))
+
+    def measure_encoder(self, encoder: Encoder, tokens: Int64) -> None:
+        """Time full batches of strings at the typical lengths, in tokens, of the given ones."""
+        with costing() as cost:
+            self.encoder_load, backend = _timed(lambda: encoder.backend)
+            seconds = []
+            for length in np.quantile(tokens, _QUANTILES, method="inverted_cdf"):
+                shape = (max(1, backend.batch_tokens // int(length)), int(length))
+                batch = Batch(np.arange(shape[0]), np.full(shape, 2000, dtype=np.int64))
+                repeats = max(1, _ENCODED_TOKENS // batch.token_ids.size)
+                _drain(backend.encode([Batch(batch.indices[:2], batch.token_ids[:2])]))
+                taken, _ = _timed(lambda: _drain(backend.encode([batch] * repeats)))  # noqa: B023
+                seconds.append(taken / (repeats * shape[0]))
+        self.string, self.peaks["encoder"] = float(np.mean(seconds)), cost.peak_megabytes
+
+    def measure_language_model(self, plan: GenerationPlan, *, trains: bool, writes: bool) -> None:
+        """Time updates of the planned fine-tuning, then reading and writing with the same model."""
+        self.model_load, model = _timed(plan.language_model.load_model)
+        if trains and plan.rows is not None:
+            with costing() as cost:
+                model = self._measure_training(model, plan.rows, plan)
+            self.peaks["training"] = cost.peak_megabytes
+        model = model.eval().requires_grad_(False)
+        with costing() as cost:
+            self._measure_reading(model, plan)
+        self.peaks["reading"] = cost.peak_megabytes
+        if writes:
+            with costing() as cost:
+                self._measure_writing(model, plan)
+            self.peaks["decoder"] = cost.peak_megabytes
+
+    def _measure_training(self, model: Any, rows: TrainingRows, plan: GenerationPlan) -> Any:
+        import torch
+
+        from take.generation.finetuning.adapter import plain_model, trainable
+        from take.generation.finetuning.private import PrivateStepper
+        from take.generation.finetuning.steps import PlainStepper, Stepper
+
+        settings = plan.fine_tuning
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.seed)
+            tuned = trainable(model, settings)
+            inner, pad_id = plain_model(tuned), plan.template.end_id
+            stepper: Stepper
+            if settings.privacy is None:
+                stepper = PlainStepper(inner, rows.train, settings, pad_id)
+            else:
+                stepper = PrivateStepper(inner, rows.train, settings, pad_id, secret=0)
+            for group in stepper.optimizer.param_groups:
+                group["lr"] = 0.0
+            stepper.step(0)  # the first one is slow
+            seconds, tokens = 0.0, 0
+            for update in np.linspace(0, stepper.updates - 1, _UPDATES).astype(int):
+                taken, stepped = _timed(lambda: stepper.step(int(update)))  # noqa: B023
+                seconds, tokens = seconds + taken, tokens + stepped.tokens
+                if seconds > _UPDATE_SECONDS:
+                    break
+        self.trained_token, self.trained_tokens = seconds / max(1, tokens), stepper.tokens
+        trained = [p for p in inner.parameters() if p.requires_grad]
+        self.trained_bytes = sum(p.numel() * p.element_size() for p in trained)
+        return tuned.merge_and_unload() if settings.method == "lora" else model
+
+    def _measure_reading(self, model: Any, plan: GenerationPlan) -> None:
+        from take.generation.likelihood import mean_losses
+
+        tokenizer, length = plan.language_model.load_tokenizer(), int(np.median(plan.lengths))
+        ids = tokenizer("it is what it is and so on " * length)["input_ids"][:length]
+        texts = [tokenizer.decode(ids)] * _READ_TEXTS
+        mean_losses(model, tokenizer, texts[:1])
+        seconds, _ = _timed(lambda: mean_losses(model, tokenizer, texts))
+        self.read_token = seconds / (_READ_TEXTS * (length + 1))
+
+    def _measure_writing(self, model: Any, plan: GenerationPlan) -> None:
+        """A step takes `decoder_step` and `written_token` for each row: timed at 8 and all rows."""
+        from take.generation.sampling.decoders import load_decoder
+        from take.generation.sampling.tokens import choose_tokens
+
+        settings, prompt = plan.sampling, plan.template.prompt(0)
+        self.decoder_load, decoder = _timed(lambda: load_decoder(settings.decoder, model))
+        written = max(1, int(np.median(plan.lengths)) // 2)  # rows in the middle of being written
+        logits = decoder.begin([*prompt, *([prompt[-1]] * written)])
+        parents: Int64 = np.zeros(1, dtype=np.int64)
+        medians: dict[int, float] = {}
+        for n_rows in (max(16, settings.batch_rows), 8):
+            parents = np.resize(parents, n_rows)
+            logits = np.resize(logits, (n_rows, logits.shape[1]))
+            history = np.full((n_rows, written), prompt[-1], dtype=np.int64)
+            seconds = []
+            for _ in range(_STEPS):
+                begun = time.perf_counter()
+                tokens = choose_tokens(logits, history, np.full(n_rows, 0.5), settings)
+                logits = decoder.step(tokens, parents)
+                seconds.append(time.perf_counter() - begun)
+                parents = np.arange(n_rows)
+            medians[n_rows] = float(np.median(seconds[1:]))
+        many, few = medians
+        self.written_token = max(0.0, medians[many] - medians[few]) / (many - few)
+        self.decoder_step = max(0.0, medians[few] - few * self.written_token)
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Seconds by size, measured at a few sizes: straight between them, in proportion beyond.
+class GenerationPlan:
+    """What the language model would read and write, less what earlier runs have left."""
 
-    >>> Curve((10.0, 20.0), (1.0, 3.0)).at([5, 15, 40]).tolist()
-    [0.5, 2.0, 6.0]
-    """
-
-    sizes: tuple[float, ...]
-    """Rising."""
-    seconds: tuple[float, ...]
+    language_model: LanguageModel
+    fine_tuning: FineTuningSettings
+    sampling: SamplingSettings
+    template: Template
+    lengths: Int64
+    """Tokens of a sample of corpus rows."""
+    longest: int
+    """Most tokens of a generated row."""
+    rows: TrainingRows | None
+    """None where fine-tuning is reused or was finished before."""
+    rows_on_disk: int
+    """Generated rows that an earlier run has written."""
 
     @classmethod
-    def of(cls, measured: dict[float, float]) -> Curve:
-        """A curve through seconds by size."""
-        sizes = sorted(measured)
-        return cls(tuple(sizes), tuple(measured[size] for size in sizes))
+    def of(
+        cls,
+        corpus: pd.DataFrame,
+        language_model: LanguageModel,
+        fine_tuning: FineTuningSettings,
+        sampling: SamplingSettings,
+        *,
+        adapter: Path | None = None,
+        from_scratch: bool = False,
+    ) -> GenerationPlan:
+        """Plan as a run would; `adapter` is the one that the run reuses, if it does.
 
-    def at(self, sizes: ArrayLike) -> Float64:
-        """Seconds at these sizes."""
-        wanted = np.asarray(sizes, dtype=np.float64)
-        inside = np.clip(wanted, self.sizes[0], self.sizes[-1])
-        found: Float64 = np.interp(inside, self.sizes, self.seconds) * (wanted / inside)
-        return found
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds here for one second on the machine that the constants of `work.py` are from."""
-
-    arithmetic: float = 1.0
-    """For matrix products."""
-    interpreter: float = 1.0
-    """For plain Python."""
-
-
-@dataclass(frozen=True)
-class EncoderRates:
-    """The encoder on this machine."""
-
-    load_seconds: float
-    seconds_per_string: Curve
-    """By tokens of the string, in full batches."""
-    peak_megabytes: float
-
-
-@dataclass(frozen=True)
-class TuningRates:
-    """Fine-tuning on this machine."""
-
-    load_seconds: float
-    """Of the language model."""
-    update_seconds: Curve
-    """By tokens of the update."""
-    evaluation_seconds_per_token: float
-    trained_bytes: int
-    """Of what is trained, as it is kept."""
-    peak_megabytes: float
+        Rows that a run draws by their weights are drawn evenly here: they cost the same.
+        """
+        names = class_names(corpus)
+        tokenizer, max_tokens = language_model.load_tokenizer(), fine_tuning.max_text_tokens
+        template = Template(tokenizer, names, task_of(corpus), max_tokens)
+        lengths = corpus_lengths(corpus, template)
+        bounds = LengthBounds.of(lengths, sampling.length_quantiles)
+        if fine_tuning.row_sampling == "knowledge":
+            fine_tuning = fine_tuning.model_copy(update={"row_sampling": "balanced"})
+        rows = plant(corpus, template, fine_tuning).rows
+        if adapter is None and not from_scratch:
+            folder = language_model.work_folder(training_key(language_model, rows, fine_tuning))
+            if (folder / "report.json").exists():  # written when all is done
+                adapter = folder / "adapter"
+        on_disk = 0
+        if adapter is not None:
+            prompts = [template.prompt(label) for label in range(len(names))]
+            key = row_key(language_model, adapter, prompts, bounds, sampling)
+            on_disk = rows_on_disk(language_model.work_folder(key))
+        return cls(
+            language_model=language_model,
+            fine_tuning=fine_tuning,
+            sampling=sampling,
+            template=template,
+            lengths=np.array(lengths, dtype=np.int64),
+            longest=bounds.longest,
+            rows=rows if adapter is None else None,
+            rows_on_disk=on_disk,
+        )
 
 
-@dataclass(frozen=True)
-class WritingRates:
-    """Sampling, and reading with the same model, on this machine."""
-
-    model_seconds: float
-    """To load the language model."""
-    load_seconds: float
-    """To load it and make the decoder from it."""
-    step_seconds: Curve
-    """One token on each row, by rows."""
-    loss_seconds_per_token: float
-    peak_megabytes: float
-    reading_peak_megabytes: float
+def rows_on_disk(folder: Path) -> int:
+    """Generated rows in `class-<label>-rows-<first>-<after>.parquet` files that were completed."""
+    files = [path for path in folder.glob("class-*-rows-*.parquet") if record_path(path).exists()]
+    return sum(int(path.stem.split("-")[4]) - int(path.stem.split("-")[3]) for path in files)
 
 
-@dataclass(frozen=True)
-class Rates:
-    """All that was measured; None for what the run does not need."""
+def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    begun = time.perf_counter()
+    result = work()
+    return time.perf_counter() - begun, result
 
-    pace: Pace
-    base_megabytes: float
-    """Of the process before any model was loaded."""
-    resting_megabytes: float
-    """Of the process after models were loaded and let go: what they leave behind."""
-    encoder: EncoderRates | None = None
-    tuning: TuningRates | None = None
-    writing: WritingRates | None = None
-    seconds: float = 0.0
-    """What the calibration itself took."""
+
+def _median_seconds(work: Callable[[], object], repeats: int = 5) -> float:
+    return float(np.median([_timed(work)[0] for _ in range(repeats + 1)][1:]))
+
+
+def _drain(results: Iterable[object]) -> None:
+    for _ in results:
+        pass
