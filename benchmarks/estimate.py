@@ -1,4 +1,4 @@
-"""The estimate of a run against what the run took, stage by stage.
+"""The estimate of a run compared with what the run took, stage by stage.
 
     kedro run --pipeline=distill --params=corpus=sst2,raw_root=<folder>
     python benchmarks/estimate.py --params=corpus=sst2,raw_root=<folder>
@@ -20,9 +20,8 @@ from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 from omegaconf import OmegaConf
 
-from take.estimate.command import estimate_run
-from take.estimate.report import TOLERANCE, Estimate, StageCost
-from take.estimate.stages import STAGE_OF_NODE, STAGES
+from take.estimate import TOLERANCE, Estimate, estimate_run
+from take.estimate.costs import STAGES, StageCost, stage_of
 from take.hooks import chosen_corpus
 from take.reuse.records import RECORD_SUFFIX, read_record
 
@@ -56,7 +55,7 @@ def main() -> None:
             _print_run(took)
             return
         pipeline = pipelines[options.pipeline]
-        estimated = estimate_run(pipeline, context.catalog, corpus, anew=True)
+        estimated = estimate_run(pipeline, context.catalog, corpus, from_scratch=True)
     print(estimated.table(), end="\n\n")
     _print_comparison(estimated, took)
 
@@ -79,9 +78,9 @@ def by_stage(nodes: dict[str, Took]) -> dict[str, Took]:
     """Nodes added up by stage; those of no stage (an evaluation's) are left out."""
     stages: dict[str, Took] = {}
     for name, took in nodes.items():
-        if name not in STAGE_OF_NODE:
+        stage = stage_of(name)
+        if stage is None:
             continue
-        stage = STAGE_OF_NODE[name]
         before = stages.get(stage, Took(0.0, 0.0))
         stages[stage] = Took(
             before.seconds + took.seconds, max(before.peak_megabytes, took.peak_megabytes)

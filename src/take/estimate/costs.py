@@ -188,9 +188,10 @@ class Job:
         """A batch takes as many steps as its longest row has tokens; rows leave as they end."""
         rates, per_class = self.rates, self.rows_to_write / self.classes
         lengths = np.clip(LENGTH * plan.lengths, 1, plan.longest)
-        batches = self.classes * np.ceil(per_class / self.batch_rows)
+        # The rows that screening dropped are written again, in a batch of their own.
+        batches = self.classes * (1 + np.ceil(KEPT * per_class / self.batch_rows))
         steps = batches * np.quantile(lengths, 1 - 1 / min(self.batch_rows, per_class + 1))
-        tokens = self.rows_to_write * lengths.mean()
+        tokens = self.rows_to_write * lengths.mean() + 4 * steps  # rows are filled up to eights
         load = rates.model_load + rates.decoder_load
         return float(load + rates.decoder_step * steps + rates.written_token * tokens)
 
