@@ -13,8 +13,7 @@ import pytest
 from take.estimate import Estimate
 from take.estimate.costs import STAGES, Job, StageCost, Step
 from take.estimate.rates import Rates
-from take.generation.sampling.rows import LengthBounds, write_rows
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
 from take.reuse.records import FileEntry, MakingCost, Record
 from tests.generation import tiny
@@ -34,12 +33,12 @@ NODES = {
 
 def plan(**changes: object) -> SimpleNamespace:
     """A `GenerationPlan` as far as costs read it."""
-    held_out = SimpleNamespace(lengths=np.full(70, 100))
+    validation = SimpleNamespace(lengths=np.full(70, 100))
     fields = {
         "lengths": np.array([10, 25, 40]),
         "longest": 57,
         "rows_on_disk": 0,
-        "rows": SimpleNamespace(held_out=held_out),
+        "rows": SimpleNamespace(validation=validation),
     }
     return SimpleNamespace(**{**fields, **changes})
 

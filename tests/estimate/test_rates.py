@@ -12,16 +12,16 @@ from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
 from take.estimate.rates import GenerationPlan, Rates, rows_on_disk
 from take.generation.finetuning.canaries import plant
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune, training_key
 from take.generation.language_models import LanguageModel
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import SamplingSettings
 from take.generation.sampling.store import RowStore
 from take.reuse.records import write_record
 from tests.generation import tiny
 
 TUNING = FineTuningSettings(
-    method="full", token_budget=2000, max_epochs=2, held_out_rows=16, evaluations=2
+    method="full", token_budget=2000, max_epochs=2, validation_rows=16, evaluations=2
 )
 SAMPLING = SamplingSettings(rows=40, batch_rows=32, decoder="torch")
 

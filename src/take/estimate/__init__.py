@@ -29,12 +29,13 @@ from take.errors import InputError
 from take.estimate.costs import READS, STAGES, Job, StageCost, Step, stage_of
 from take.estimate.rates import GenerationPlan, Rates
 from take.frozen import Frozen
-from take.generation.finetuning.settings import FineTuningSettings
-from take.generation.quality.settings import QualitySettings
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.quality.evidence import QualitySettings
+from take.generation.sampling.rows import SamplingSettings
 from take.reuse.digests import plain
+from take.reuse.hooks import check_request
 from take.reuse.records import Record, read_record
-from take.reuse.runner import _check_request, _origin, _reason_to_run
+from take.reuse.runner import reason_to_run
 from take.rows.labelled import class_sizes, text_columns
 from take.text.format import duration, plural, size
 
@@ -105,7 +106,7 @@ def estimate_run(
     """
     begun = time.perf_counter()
     with _only_warnings():
-        _check_request(pipeline, catalog)
+        check_request(pipeline, catalog)
         steps = list(planned_steps(pipeline, catalog, from_scratch=from_scratch))
         if not any(step.stage for step in steps):
             raise InputError(
@@ -141,7 +142,7 @@ def planned_steps(
     changing: set[str] = set()
     for node in pipeline.nodes:
         runs = from_scratch or bool(changing & set(node.inputs))
-        runs = runs or bool(_reason_to_run(node, catalog, _origin(node, catalog)))
+        runs = runs or bool(reason_to_run(node, catalog))
         if runs:
             changing |= set(node.outputs)
         records = [] if from_scratch else _records(node, catalog)

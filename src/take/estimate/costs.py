@@ -174,7 +174,7 @@ class Job:
             if plan is None or plan.rows is None:
                 return 2.0  # the adapter of an earlier run is copied
             trained = rates.trained_token * rates.trained_tokens
-            read = (self.evaluations + 1) * int(plan.rows.held_out.lengths.sum())
+            read = (self.evaluations + 1) * int(plan.rows.validation.lengths.sum())
             return rates.model_load + trained + rates.read_token * read
         if node == "measure_pool":
             return rates.model_load + rates.read_token * self.texts_read * self.row_tokens

@@ -20,11 +20,10 @@ from take.encoder.backends import Batch
 from take.encoder.encode import Encoder
 from take.generation.finetuning.canaries import plant
 from take.generation.finetuning.examples import TrainingRows
-from take.generation.finetuning.settings import FineTuningSettings
+from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import training_key
 from take.generation.language_models import LanguageModel
-from take.generation.sampling.rows import LengthBounds, corpus_lengths
-from take.generation.sampling.settings import SamplingSettings
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths
 from take.generation.sampling.writer import row_key
 from take.generation.template import Template
 from take.reuse.records import record_path
@@ -114,7 +113,7 @@ class Rates:
 
         from take.generation.finetuning.adapter import plain_model, trainable
         from take.generation.finetuning.private import PrivateStepper
-        from take.generation.finetuning.steps import PlainStepper, Stepper
+        from take.generation.finetuning.updates import PlainStepper, Stepper
 
         settings = plan.fine_tuning
         with torch.random.fork_rng(devices=[]):
@@ -141,19 +140,20 @@ class Rates:
         return tuned.merge_and_unload() if settings.method == "lora" else model
 
     def _measure_reading(self, model: Any, plan: GenerationPlan) -> None:
-        from take.generation.likelihood import mean_losses
+
+        from take.generation.finetuning.updates import text_losses
 
         tokenizer, length = plan.language_model.load_tokenizer(), int(np.median(plan.lengths))
         ids = tokenizer("it is what it is and so on " * length)["input_ids"][:length]
         texts = [tokenizer.decode(ids)] * _READ_TEXTS
-        mean_losses(model, tokenizer, texts[:1])
-        seconds, _ = _timed(lambda: mean_losses(model, tokenizer, texts))
+        text_losses(model, tokenizer, texts[:1])
+        seconds, _ = _timed(lambda: text_losses(model, tokenizer, texts))
         self.read_token = seconds / (_READ_TEXTS * (length + 1))
 
     def _measure_writing(self, model: Any, plan: GenerationPlan) -> None:
         """A step takes `decoder_step` and `written_token` for each row: timed at 8 and all rows."""
         from take.generation.sampling.decoders import load_decoder
-        from take.generation.sampling.tokens import choose_tokens
+        from take.generation.sampling.rows import choose_tokens
 
         settings, prompt = plan.sampling, plan.template.prompt(0)
         self.decoder_load, decoder = _timed(lambda: load_decoder(settings.decoder, model))
