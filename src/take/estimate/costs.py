@@ -22,7 +22,7 @@ _MODEL_NODES = frozenset({"embed_corpus", "fine_tune", "sample_and_screen", *REA
 _STAGE_OF_NODE = {
     "fine_tune": "fine-tuning",
     "sample_and_screen": "sampling",
-    "keep_pool": "sampling",
+    "embed_pool": "sampling",
     "trace_rows": "description",
     "describe_distilled": "description",
 }
@@ -54,7 +54,7 @@ _SECONDS: dict[str, tuple[float, float, float, float, float, float]] = {
     "study_scorers": (0.3, 0, 1e-7, 0, 0, 0),
     "weigh_rows": (0.1, 3e-6, 0, 0, 0, 0),
     "sample_and_screen": (0, 0, 0, 1.3e-6, 1e-3, 0),
-    "keep_pool": (0.1, 0, 0, 0, 1e-5, 0),
+    "embed_pool": (0.1, 0, 0, 0, 1e-5, 0),
     "measure_pool": (0, 0, 0, 7e-7, 1.5e-3, 0),
     "select_rows": (0.3, 0, 2e-8, 0, 0, 5e-5),
     "reselect_rows": (0.3, 0, 2e-8, 0, 0, 5e-5),
@@ -223,7 +223,7 @@ class Job:
             "weigh_rows": 30 * self.rows,
             "fine_tune": 2 * self.rates.trained_bytes,
             "sample_and_screen": self.pool / KEPT * (2.5 * text + vector),
-            "keep_pool": self.pool * (text + vector),
+            "embed_pool": self.pool * (text + vector),
             "trace_rows": 45 * self.rows,
         }
         return float(found.get(step.name, _OTHER_BYTES))
