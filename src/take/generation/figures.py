@@ -73,9 +73,7 @@ def pool_figure(report: PoolQuality) -> Any:
     """Generated rows beside real ones in six panels, each with a sentence on how to read it."""
     share = f"{report.rows / report.generated:.0%} kept" if report.generated else "none judged"
     cover, closest = report.coverage.any_class, report.closest_record
-    copies = (
-        "" if closest is None else f": {closest.below_held_out_p1:.1%} of rows left of the line"
-    )
+    copies = "" if closest is None else f": {closest.below_real_p1:.1%} of rows left of the line"
     panels = [
         (
             f"{report.generated:,} rows generated, {share}",
@@ -116,10 +114,8 @@ def pool_figure(report: PoolQuality) -> Any:
     longest = max(report.words.pool.p99, report.words.corpus.p99)
     figure.update_xaxes(range=[0, 1.05 * longest], row=2, col=1)
     if closest is not None:
-        _curves(
-            figure, (closest.pool, closest.held_out), 2, 2, "distance to the closest training row"
-        )
-        figure.add_vline(x=closest.held_out.p1, line_dash="dot", line_color=_GREY, row=2, col=2)
+        _curves(figure, (closest.pool, closest.real), 2, 2, "distance to the closest training row")
+        figure.add_vline(x=closest.real.p1, line_dash="dot", line_color=_GREY, row=2, col=2)
     _curves(figure, (cover.compared, cover.real), 2, 3, "distance to the closest pool row")
     return figure
 

@@ -84,7 +84,7 @@ def nearest(
     >>> nearest(points, points, exclude=np.arange(3)).row.tolist()
     [2, 2, 1]
     """
-    query_rows, reference_rows = as_blocks(queries), as_blocks(references)
+    query_rows, reference_rows = _as_blocks(queries), _as_blocks(references)
     best = Best(query_rows.shape[0])
 
     def compare(ours: _Block, theirs: _Block) -> None:
@@ -191,8 +191,7 @@ def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Int64) ->
     return Closest(first, second, draws)
 
 
-def as_blocks(rows: RowBlocks | Float32) -> RowBlocks:
-    """An array as `RowBlocks`; what is one already stays as it is."""
+def _as_blocks(rows: RowBlocks | Float32) -> RowBlocks:
     return ArrayBlocks(rows) if isinstance(rows, np.ndarray) else rows
 
 

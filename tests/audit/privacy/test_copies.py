@@ -8,20 +8,25 @@ from pydantic import ValidationError
 
 from take.audit.privacy.copies import (
     CopyFinding,
+    CopyFindings,
     CopyIndex,
     CopySettings,
     copy_summary,
-    find_copies,
 )
 from take.errors import InputError
+from take.text.normalise import TextRow
 
 ROW = "the keeper of the old lighthouse never spoke of the winter when the sea froze over"
 OTHER = "quarterly profits at the brewery rose by a third despite a weak summer season"
 REFERENCE = [(ROW,), (OTHER,), ("nobody expected such a splendid ending",)]
 
 
+def copies(queries: list[TextRow], reference: list[TextRow]) -> CopyFindings:
+    return CopyIndex(reference, CopySettings()).find(queries)
+
+
 def only(text: str, reference=REFERENCE) -> CopyFinding | None:
-    findings = find_copies([(text,)], reference, CopySettings()).findings
+    findings = copies([(text,)], reference).findings
     assert len(findings) <= 1
     return findings[0] if findings else None
 
@@ -85,17 +90,15 @@ def test_a_long_run_within_a_longer_row_is_shown_as_it_stands_there() -> None:
 
 
 def test_a_shorter_run_is_no_finding_but_is_measured() -> None:
-    found = find_copies(
+    found = copies(
         [("they say the sea froze over the old bridge and everybody walked to the island",)],
         [(ROW,)],
-        CopySettings(),
     )
     assert found.findings == ()
     assert found.longest_spans.tolist() == [0]
-    found = find_copies(
+    found = copies(
         [("they say of the winter when the sea came in that everybody walked to the island",)],
         [(ROW,)],
-        CopySettings(),
     )
     assert found.findings == ()
     assert found.longest_spans.tolist() == [6]
@@ -138,7 +141,7 @@ def test_of_a_pair_the_whole_row_or_one_long_text_is_enough() -> None:
 
 def test_a_run_does_not_go_from_one_text_of_a_pair_to_the_other() -> None:
     first, second = " ".join(ROW.split()[:7]), " ".join(ROW.split()[7:])
-    found = find_copies([(ROW, "no such thing")], [(first, second)], CopySettings())
+    found = copies([(ROW, "no such thing")], [(first, second)])
     assert found.longest_spans.tolist() == [9]
 
 
@@ -151,7 +154,7 @@ def test_the_closest_of_several_is_told() -> None:
 
 def test_the_summary_counts_every_row_once() -> None:
     queries = [(ROW,), (ROW,), (ROW.replace("winter", "summer"),), ("nothing alike",)]
-    summary = copy_summary(find_copies(queries, REFERENCE, CopySettings()))
+    summary = copy_summary(copies(queries, REFERENCE))
     assert (summary.rows, summary.verbatim, summary.near_copies, summary.shared_spans) == (
         4,
         2,
@@ -163,12 +166,12 @@ def test_the_summary_counts_every_row_once() -> None:
 
 
 def test_nothing_to_look_at_or_in() -> None:
-    nothing = find_copies([], REFERENCE, CopySettings())
+    nothing = copies([], REFERENCE)
     assert (nothing.findings, nothing.n_queries) == ((), 0)
     summary = copy_summary(nothing)
     assert (summary.rows, summary.copied, summary.copied_high) == (0, 0, 1)
-    assert find_copies([(ROW,)], [], CopySettings()).findings == ()
-    blank = find_copies([("",), (ROW,)], [("",), ("?",)], CopySettings())
+    assert copies([(ROW,)], []).findings == ()
+    blank = copies([("",), (ROW,)], [("",), ("?",)])
     assert blank.findings == ()
 
 
@@ -187,7 +190,7 @@ def test_one_index_serves_many_searches() -> None:
 )
 def test_rows_of_unlike_form_are_refused(queries, reference) -> None:
     with pytest.raises(InputError, match="copy search"):
-        find_copies(queries, reference, CopySettings())
+        copies(queries, reference)
 
 
 @pytest.mark.parametrize("wrong", [{"span_words": 1}, {"chance_rows": 0}, {"overlap": 0.5}])

@@ -49,7 +49,6 @@ def near(copied_share: float, trained: int = TRAINED, rest: str = "unread") -> D
     )
     return measure_tables(
         {"pool": np.arange(POOL), "distilled": np.arange(20)},
-        table(POOL, "p"),
         embedded(pool),
         table(N, "c"),
         embedded(corpus),
@@ -84,7 +83,6 @@ def test_a_text_that_was_read_under_another_label_is_no_reference() -> None:
     rng = np.random.default_rng(0)
     found = measure_tables(
         {"pool": np.arange(4)},
-        table(4, "p"),
         embedded(unit(rng, 4)),
         corpus,
         embedded(unit(rng, 4)),

@@ -32,7 +32,7 @@ def zeros(*arrays: np.ndarray) -> list[np.ndarray]:
 
 
 def measured(queries: Float32, members: Float32, others: Float32, **settings: float) -> Distances:
-    evidence = DistanceEvidence(queries, members, others, *zeros(queries, members, others))
+    evidence = DistanceEvidence(queries, members, others, *zeros(members, others))
     return measure_distances(evidence, DistanceSettings(**settings))
 
 
@@ -136,13 +136,13 @@ def test_sides_that_change_places_turn_the_share() -> None:
     assert one.closer_to_members.value == pytest.approx(1 - other.closer_to_members.value, abs=0.06)
 
 
-def test_the_same_seed_gives_the_same_figures_however_rows_are_read() -> None:
+def test_the_same_seed_gives_the_same_figures_whatever_the_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     queries, members, others = random_rows(50, 9), random_rows(300, 10), random_rows(80, 11)
     whole = measured(queries, members, others)
-    evidence = DistanceEvidence(
-        queries, ArrayBlocks(members), ArrayBlocks(others), *zeros(queries, members, others)
-    )
-    assert measure_distances(evidence, DistanceSettings()) == whole
+    monkeypatch.setattr(nearest_rows, "_BLOCK_ENTRIES", 50 * 7)
+    assert measured(queries, members, others) == whole
     assert measured(queries, members, others, seed=1) != whole
 
 
@@ -188,9 +188,7 @@ def simulated(
     noise = 0.04 * rng.standard_normal((copies.sum(), d))
     queries[copies] = unit(members[rng.integers(n_members, size=copies.sum())] + noise)
     return measure_distances(
-        DistanceEvidence(
-            queries, members, others, np.zeros(n_queries, np.int64), member_labels, other_labels
-        ),
+        DistanceEvidence(queries, members, others, member_labels, other_labels),
         DistanceSettings(seed=int(rng.integers(2**32))),
     )
 
@@ -200,14 +198,14 @@ def simulated(
     "sizes", [(40, 200, 200), (400, 200, 200), (400, 800, 150), (40, 150, 600)]
 )
 def test_a_half_is_covered_if_nothing_was_memorised(d: int, sizes: tuple[int, int, int]) -> None:
-    # Measured: 96 to 99 %. 300 trials at 95 % fall below 91 % once in 500 times. An interval over
+    # Measured: 96 to 99 %. 150 trials at 95 % fall below 90 % once in 150 times. An interval over
     # the queries alone, ± 1.96 · ½/√Q, covers 23 to 87 %.
     rng = np.random.default_rng(0)
-    found = [simulated(rng, d, sizes) for _ in range(300)]
+    found = [simulated(rng, d, sizes) for _ in range(150)]
     shares = np.array([f.closer_to_members.value for f in found])
     covered = [f.closer_to_members.low <= 0.5 <= f.closer_to_members.high for f in found]
-    assert abs(shares.mean() - 0.5) < 4 * shares.std() / np.sqrt(300)
-    assert 0.91 <= np.mean(covered) <= 0.995
+    assert abs(shares.mean() - 0.5) < 4 * shares.std() / np.sqrt(150)
+    assert 0.9 <= np.mean(covered) <= 0.995
     naive = np.mean(np.abs(shares - 0.5) <= 1.96 * 0.5 / np.sqrt(sizes[0]))
     assert naive < np.mean(covered)
     claimed = np.sqrt(np.mean([0.25 / f.independent_comparisons for f in found]))
@@ -236,14 +234,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
     rows = random_rows(10, 0)
     ones = np.ones(10, dtype=np.int64)
     with pytest.raises(InputError, match="no class with members and non-members"):
-        measure_distances(
-            DistanceEvidence(rows, rows, rows, ones, ones, 2 * ones), DistanceSettings()
-        )
+        measure_distances(DistanceEvidence(rows, rows, rows, ones, 2 * ones), DistanceSettings())
     with pytest.raises(InputError, match="no rows under audit"):
-        measure_distances(
-            DistanceEvidence(rows[:0], rows, rows, ones[:0], ones, ones), DistanceSettings()
-        )
+        measure_distances(DistanceEvidence(rows[:0], rows, rows, ones, ones), DistanceSettings())
     with pytest.raises(ValueError, match="labels of other lengths"):
-        measure_distances(
-            DistanceEvidence(rows, rows, rows, ones, ones[:9], ones), DistanceSettings()
-        )
+        measure_distances(DistanceEvidence(rows, rows, rows, ones[:9], ones), DistanceSettings())

@@ -146,7 +146,7 @@ def test_secrets_in_what_was_generated_are_counted() -> None:
             "a dull film",
         ]
     )
-    # The third is a control; the fourth is no canary by its words, and gives a secret away.
+    # The third is a control; the fourth is no canary by its words, and reveals a secret.
     assert extracted(generated, canaries) == (3, 2, 1)
     grouped = pd.Series(["ref. 123 456-789", "id 0123456789"])
     assert extracted(grouped, canaries) == (0, 1, 0)

@@ -151,7 +151,7 @@ def evidence(
     half = n_corpus // 2
     distances = measure_distances(
         DistanceEvidence(
-            pool_vectors, vectors[:half], vectors[half:], pool_labels, labels[:half], labels[half:]
+            pool_vectors, vectors[:half], vectors[half:], labels[:half], labels[half:]
         ),
         DistanceSettings(bins=12),
     )

@@ -47,8 +47,8 @@ def test_real_rows_score_like_the_yardstick(real):
     assert report.coverage.any_class.unseen_ratio == pytest.approx(1, abs=0.05)
     assert report.coverage.equivalent_rows > 0.6 * report.compared
     assert report.mauve.pool == pytest.approx(report.mauve.corpus, abs=0.07)
-    assert report.closest_record.below_held_out_p1 < 0.04
-    assert report.closest_record.below_held_out_p5 < 0.11
+    assert report.closest_record.below_real_p1 < 0.04
+    assert report.closest_record.below_real_p5 < 0.11
     assert report.diversity.pool.distinct_2 == pytest.approx(
         report.diversity.corpus.distinct_2, abs=0.03
     )
@@ -62,8 +62,8 @@ def test_real_rows_score_like_the_yardstick(real):
 
 def test_memorising_shows_in_the_distance_to_training_rows(real, memorised):
     closest = memorised.report.closest_record
-    assert closest.below_held_out_p1 > 0.95
-    assert closest.pool.p50 < 0.1 < closest.held_out.p1
+    assert closest.below_real_p1 > 0.95
+    assert closest.pool.p50 < 0.1 < closest.real.p1
     assert closest.unseen_share == 1
     # Copies cover what they were copied from; over rows never seen they gain nothing.
     assert memorised.report.coverage.any_class.ratio < 0.9
@@ -135,8 +135,8 @@ def test_all_rows_seen_leaves_each_out_of_its_own_yardstick(evidence_of, setting
     all_seen = replace(evidence, seen=np.ones(len(evidence.corpus), dtype=np.bool_))
     closest = measure_pool(all_seen, settings).report.closest_record
     assert closest.unseen_share == 0
-    assert closest.held_out.p1 > 0.05  # itself would be at 0
-    assert closest.below_held_out_p5 < 0.12
+    assert closest.real.p1 > 0.05  # itself would be at 0
+    assert closest.below_real_p5 < 0.12
     none_seen = replace(evidence, seen=np.zeros(len(evidence.corpus), dtype=np.bool_))
     assert measure_pool(none_seen, settings).report.closest_record is None
 

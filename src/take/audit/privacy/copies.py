@@ -99,8 +99,8 @@ def copy_summary(found: CopyFindings) -> CopySummary:
     For real rows that nothing was trained on, they are the baseline: so many rows overlap with the
     reference by chance, or because the corpus repeats itself.
 
-    >>> found = find_copies([("A dull film!",), ("no",)], [("a dull film",)], CopySettings())
-    >>> summary = copy_summary(found)
+    >>> index = CopyIndex([("a dull film",)], CopySettings())
+    >>> summary = copy_summary(index.find([("A dull film!",), ("no",)]))
     >>> summary.verbatim, summary.copied, round(summary.copied_low, 3)
     (1, 0.5, 0.013)
     """
@@ -119,13 +119,6 @@ def copy_summary(found: CopyFindings) -> CopySummary:
         copied_low=share.low,
         copied_high=share.high,
     )
-
-
-def find_copies(
-    queries: Sequence[TextRow], reference: Sequence[TextRow], settings: CopySettings
-) -> CopyFindings:
-    """What each query copies; `CopyIndex` is for several searches of one reference."""
-    return CopyIndex(reference, settings).find(queries)
 
 
 class CopyIndex:

@@ -28,9 +28,9 @@ from take.encoder.embeddings import Embeddings
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, map_blocks
+from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of, text_keys
-from take.rows.nearest import NO_DRAW, Closest, as_blocks, closest_rows
+from take.rows.nearest import NO_DRAW, Closest, closest_rows
 from take.rows.random import rng
 
 _MOST_DRAWS = 20
@@ -55,19 +55,17 @@ class DistanceSettings(Frozen):
 
 @dataclass(frozen=True)
 class DistanceEvidence:
-    """Unit vectors φ, and the class of each row."""
+    """Unit vectors φ of rows under audit, members and non-members; classes of the last two."""
 
     queries: Float32
-    members: RowBlocks | Float32
-    non_members: RowBlocks | Float32
-    query_labels: Int64
+    members: Float32
+    non_members: Float32
     member_labels: Int64
     non_member_labels: Int64
 
 
 def measure_tables(
     tables: Mapping[Table, Int64],
-    pool: pd.DataFrame,
     pool_embeddings: Embeddings,
     corpus: pd.DataFrame,
     embeddings: Embeddings,
@@ -90,7 +88,6 @@ def measure_tables(
     if not np.intersect1d(labels[members], labels[others]).size:
         return DistancesReport(tables={})
     member_vectors, other_vectors = (_vectors(embeddings, rows) for rows in (members, others))
-    pool_labels = class_ids(pool)
     return DistancesReport(
         tables={
             name: measure_distances(
@@ -98,7 +95,6 @@ def measure_tables(
                     queries=_vectors(pool_embeddings, rows),
                     members=member_vectors,
                     non_members=other_vectors,
-                    query_labels=pool_labels[rows],
                     member_labels=labels[members],
                     non_member_labels=labels[others],
                 ),
@@ -116,19 +112,19 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
     >>> def unit(rows):
     ...     vectors = random.standard_normal((rows, 8))
     ...     return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
-    >>> zeros = [np.zeros(n, np.int64) for n in (50, 400, 100)]
+    >>> zeros = [np.zeros(n, np.int64) for n in (400, 100)]
     >>> found = measure_distances(
     ...     DistanceEvidence(unit(50), unit(400), unit(100), *zeros), DistanceSettings()
     ... )
     >>> found.draws, found.closer_to_members.low < 0.5 < found.closer_to_members.high
     (4, True)
     """
-    members, others = as_blocks(evidence.members), as_blocks(evidence.non_members)
-    _check(evidence, members, others)
+    _check(evidence)
+    members, others = ArrayBlocks(evidence.members), ArrayBlocks(evidence.non_members)
     random = rng(settings.seed, "matched draws")
     most = settings.most_queries
     queries = evidence.queries[_sample(np.arange(len(evidence.queries)), most, random)]
-    unseen = _read(others, _sample(np.arange(others.shape[0]), most, random))
+    unseen = evidence.non_members[_sample(np.arange(others.shape[0]), most, random)]
     drawn = matched_draws(evidence.member_labels, evidence.non_member_labels, _MOST_DRAWS, random)
 
     to_members = closest_rows(queries, members, drawn.members)
@@ -259,15 +255,7 @@ def _vectors(embeddings: Embeddings, rows: Int64) -> Float32:
     return Embeddings(embeddings.strings, embeddings.rows[rows]).read(0, len(rows))
 
 
-def _read(rows: RowBlocks, chosen: Int64) -> Float32:
-    def take(start: int, block: Float32) -> Float32:
-        inside = chosen[(chosen >= start) & (chosen < start + len(block))]
-        return block[inside - start]
-
-    return np.concatenate(list(map_blocks(take, rows)))
-
-
-def _check(evidence: DistanceEvidence, members: RowBlocks, others: RowBlocks) -> None:
+def _check(evidence: DistanceEvidence) -> None:
     labels = evidence.member_labels, evidence.non_member_labels
     if not len(evidence.queries) or not np.intersect1d(*labels).size:
         raise InputError(
@@ -275,6 +263,6 @@ def _check(evidence: DistanceEvidence, members: RowBlocks, others: RowBlocks) ->
             where="distances",
             allowed="one row or more, and one member and non-member of the same class",
         )
-    sizes = len(evidence.queries), members.shape[0], others.shape[0]
-    if sizes != tuple(len(side) for side in (evidence.query_labels, *labels)):
+    sizes = len(evidence.members), len(evidence.non_members)
+    if sizes != tuple(map(len, labels)):
         raise ValueError(f"vectors of {sizes} rows have labels of other lengths")

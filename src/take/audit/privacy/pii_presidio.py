@@ -34,13 +34,11 @@ _RECOGNISERS = {
     "IN_AADHAAR": ("in_aadhaar", "InAadhaarRecognizer"),
 }
 # What Presidio itself gives a phone number of a right form; weaker patterns score less.
-LEAST_SCORE = 0.4
+_LEAST_SCORE = 0.4
 
 
-def find_pii_presidio(
-    texts: Sequence[str], kinds: Collection[str] = ALL_KINDS, least_score: float = LEAST_SCORE
-) -> list[PiiFinding]:
-    """What `find_pii` finds, and what Presidio finds with a score of `least_score` or more."""
+def find_pii_presidio(texts: Sequence[str], kinds: Collection[str] = ALL_KINDS) -> list[PiiFinding]:
+    """What `find_pii` finds, and what Presidio finds with a high enough score."""
     check_kinds(kinds)
     analyzer = _analyzer()
     found_by_row = defaultdict(list)
@@ -48,7 +46,7 @@ def find_pii_presidio(
         found_by_row[finding.row].append(finding)
     for row, text in enumerate(texts):
         folded = fold_to_ascii(text)
-        for one in analyzer.analyze(folded.text, _LANGUAGE, score_threshold=least_score):
+        for one in analyzer.analyze(folded.text, _LANGUAGE, score_threshold=_LEAST_SCORE):
             span = folded.original(one.start, one.end)
             found_by_row[row].append(PiiFinding(row, _kind(one, folded.text), *span))
     wanted = frozenset(kinds)

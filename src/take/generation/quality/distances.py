@@ -1,4 +1,4 @@
-"""Whether the pool is near every corpus row, and too near to the rows it was trained on."""
+"""Whether the pool is close to every corpus row, and too close to the rows it was trained on."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _PROBE_ROWS = 2000
 
 
 class Covered(NamedTuple):
-    """How far each corpus row is from the pool and from the yardstick."""
+    """How far each corpus row is from the pool and from the real rows it is compared with."""
 
     pool: NearestByClass
     """From the whole pool."""
     compared: NearestByClass
-    """From as many generated rows as there are real ones in the yardstick."""
+    """From as many generated rows as there are real ones."""
     real: NearestByClass
     outside: Bools
-    """The corpus rows that are not in the yardstick: those it can be measured on."""
+    """The corpus rows that are not among the real ones: coverage is measured on these."""
 
 
 class Regions(NamedTuple):
@@ -43,10 +43,10 @@ class Regions(NamedTuple):
 def closest_record(
     evidence: PoolEvidence, matched: Matched, settings: QualitySettings
 ) -> ClosestRecord | None:
-    """Distances to the closest seen row, of generated rows and of real rows that were held out.
+    """Distances to the closest row trained on, of generated rows and of real rows.
 
-    A model that copies its training rows writes rows closer to them than real rows are to each
-    other. Where every row was seen, real rows are held against all seen rows but themselves.
+    A model that copies its training rows generates rows closer to them than real rows are to each
+    other. A real row that was trained on is compared with all such rows but itself.
     """
     seen_rows = np.flatnonzero(evidence.seen)
     if len(seen_rows) < 2:
@@ -58,14 +58,14 @@ def closest_record(
     itself = np.concatenate([np.full(n_pool, -1, dtype=np.int64), position[matched.real]])
     references = evidence.corpus_rows(seen_rows)
     distance = nearest(queries, references, settings.block_rows, itself).distance
-    pool, held_out = distance[:n_pool], distance[n_pool:]
-    p1, p5 = np.quantile(held_out, [0.01, 0.05])
+    pool, real = distance[:n_pool], distance[n_pool:]
+    p1, p5 = np.quantile(real, [0.01, 0.05])
     return ClosestRecord(
         pool=Spread.of(pool),
-        held_out=Spread.of(held_out),
+        real=Spread.of(real),
         unseen_share=float(1 - evidence.seen[matched.real].mean()),
-        below_held_out_p1=float((pool < p1).mean()),
-        below_held_out_p5=float((pool < p5).mean()),
+        below_real_p1=float((pool < p1).mean()),
+        below_real_p5=float((pool < p5).mean()),
     )
 
 
@@ -91,7 +91,7 @@ def covered(evidence: PoolEvidence, matched: Matched, settings: QualitySettings)
 def coverage(
     evidence: PoolEvidence, matched: Matched, found: Covered, rng: np.random.Generator
 ) -> Coverage:
-    """r̄ = 1/N Σ_n min_c ‖φ(z_n) − φ(z̃_c)‖ (Assumption 1 of the paper), and its yardstick."""
+    """r̄ = 1/N Σ_n min_c ‖φ(z_n) − φ(z̃_c)‖ (Assumption 1 of the paper), and that of real rows."""
     unseen = found.outside & ~evidence.seen
     enough = int(unseen.sum()) >= _FEWEST_UNSEEN_ROWS
     probes = rng.permutation(np.flatnonzero(unseen if enough else found.outside))[:_PROBE_ROWS]
@@ -128,7 +128,7 @@ def equivalent_rows(mean_distance: float, queries: Float32, references: Float32)
     It is taken at m = 1, 2, 4, … M and interpolated on log m; the answer lies between 1 and M.
 
     In hundreds of dimensions r̄(m) falls so slowly that 20 rows can come within 12 % of 1,500: the
-    number of rows tells two pools apart where the ratio of r̄ hardly does.
+    number of rows distinguishes two pools where the ratio of r̄ hardly does.
 
     >>> points = np.eye(4, dtype=np.float32)
     >>> round(equivalent_rows(2**0.5 / 2, points, points), 6)  # two of four are at distance 0

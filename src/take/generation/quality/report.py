@@ -115,16 +115,16 @@ class ClosestRecord(Frozen):
     """Distance ‖φ − φ'‖ to the closest row the language model was fine-tuned on."""
 
     pool: Spread
-    held_out: Spread
+    real: Spread
     unseen_share: float = Field(
         description="Share of the real rows compared that the language model never saw; the others "
         "were seen, and are held against all seen rows but themselves."
     )
-    below_held_out_p1: float = Field(
+    below_real_p1: float = Field(
         description="Share of generated rows closer to a training row than 99 % of real rows are; "
         "1 % is chance, much more is memorising."
     )
-    below_held_out_p5: float = Field(
+    below_real_p5: float = Field(
         description="Share of generated rows closer to a training row than 95 % of real rows are; "
         "5 % is chance, much more is memorising."
     )

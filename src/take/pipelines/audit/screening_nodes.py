@@ -44,6 +44,4 @@ def measure_distances(
     """Whether rows are nearer to what the language model was trained on than to what it was not."""
     chosen = pd.Index(pool["id"]).get_indexer(distilled["id"])
     tables: dict[Table, Int64] = {"distilled": chosen, "pool": np.arange(len(pool))}
-    return measure_tables(
-        tables, pool, pool_embeddings, corpus, embeddings, generator_rows, settings
-    )
+    return measure_tables(tables, pool_embeddings, corpus, embeddings, generator_rows, settings)
