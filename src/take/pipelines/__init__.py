@@ -9,7 +9,9 @@ from kedro.pipeline import Pipeline, node
 from kedro.pipeline.node import Node
 
 
-def step(function: Callable[..., Any], inputs: list[str], outputs: str | list[str]) -> Node:
+def step(
+    function: Callable[..., Any], inputs: list[str] | dict[str, str], outputs: str | list[str]
+) -> Node:
     """A node with the name of its function."""
     return node(function, inputs, outputs, name=function.__name__)
 

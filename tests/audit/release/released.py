@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from take.audit.balance.report import BalanceReport
 from take.audit.privacy.report import PrivacyReport
 from take.audit.release.card import dataset_card
-from take.audit.release.evidence import Evidence
+from take.audit.release.evidence import CardEvidence
 from take.audit.release.folder import Release
 from take.audit.release.manifest import Reproduction
 from take.corpus.ingest import CorpusReport
@@ -130,7 +130,7 @@ def corpus_report(names: list[str] = NAMES, **given: Any) -> CorpusReport:
     return filled(CorpusReport, labels=names, train=counts, evaluation=counts, **given)
 
 
-def facts(names: list[str] = NAMES, **given: Any) -> Evidence:
+def facts(names: list[str] = NAMES, **given: Any) -> CardEvidence:
     distilled = given.pop("distilled", rows(names))
     made = {
         "corpus_report": corpus_report(names),
@@ -143,7 +143,7 @@ def facts(names: list[str] = NAMES, **given: Any) -> Evidence:
         "accuracy_summary": None,
         "reproduction": MADE,
     }
-    return Evidence(distilled=distilled, **{**made, **given})
+    return CardEvidence(distilled=distilled, **{**made, **given})
 
 
 def totals(distilled: pd.DataFrame) -> pd.DataFrame:
@@ -161,7 +161,7 @@ def totals(distilled: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def released(told: Evidence | None = None, **given: Any) -> Release:
+def released(told: CardEvidence | None = None, **given: Any) -> Release:
     told = told or facts()
     made = {
         "distilled": told.distilled,

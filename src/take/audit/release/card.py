@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from take.audit.release.evidence import Evidence
+    from take.audit.release.evidence import CardEvidence
 
 # Named explicitly: the folder holds other Parquet files that are not rows of the dataset.
 DATA_FILES = "data/train-*.parquet"
@@ -35,7 +35,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206
 _MARKS = re.compile(r"([\\`*_\[\]<>#~&$!])")
 
 
-def dataset_card(evidence: Evidence) -> str:
+def dataset_card(evidence: CardEvidence) -> str:
     """The card, rendered from the reports of the run."""
     from jinja2 import Environment, StrictUndefined
 
@@ -48,7 +48,7 @@ def dataset_card(evidence: Evidence) -> str:
     return environment.from_string(template).render(_values(evidence))
 
 
-def _values(evidence: Evidence) -> dict[str, Any]:
+def _values(evidence: CardEvidence) -> dict[str, Any]:
     report, fit, found = evidence.corpus_report, evidence.distillation_report, evidence.balance
     made = evidence.reproduction.shareable()
     texts = TEXT_COLUMNS[task_of(evidence.distilled)]
@@ -91,7 +91,7 @@ def _values(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _header(evidence: Evidence) -> str:
+def _header(evidence: CardEvidence) -> str:
     import pyarrow as pa
     import yaml
 
@@ -136,7 +136,7 @@ def _example(distilled: pd.DataFrame, texts: Sequence[str]) -> str:
     return "\n".join(_UNSEEN.sub(lambda at: f"\\u{ord(at[0]):04x}", line) for line in written)
 
 
-def _accuracy(evidence: Evidence) -> dict[str, Any] | None:
+def _accuracy(evidence: CardEvidence) -> dict[str, Any] | None:
     """Scores of this corpus at this budget, methods × learners; None if there are none."""
     summary, report = evidence.accuracy_summary, evidence.corpus_report
     if summary is None:

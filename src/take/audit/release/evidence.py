@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Evidence:
+class CardEvidence:
     """What the card is made of."""
 
     distilled: pd.DataFrame
@@ -60,7 +60,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReportEvidence(Evidence):
+class ReportEvidence(CardEvidence):
     """What the report is made of. Where something is None, the report says that it is missing."""
 
     lineage_totals: pd.DataFrame

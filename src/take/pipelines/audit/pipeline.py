@@ -1,27 +1,40 @@
-"""Wiring of `audit`.
-
-Nodes stand in several modules because a node runs again when the code of its module changed: a
-word in the report shall not run the language model again.
-"""
+"""Wiring of `audit`."""
 
 from kedro.pipeline import Pipeline
 
 from take.pipelines import stage, step
-from take.pipelines.audit.balance_nodes import gather_accuracy, measure_balance
-from take.pipelines.audit.generator_nodes import attack_generator
-from take.pipelines.audit.release_nodes import export_release, render_report, write_card
-from take.pipelines.audit.screening_nodes import measure_distances, screen_rows
-from take.pipelines.audit.verdict_nodes import judge_privacy
+from take.pipelines.audit.nodes import (
+    attack_generator,
+    export_release,
+    gather_accuracy,
+    judge_privacy,
+    measure_balance,
+    measure_distances,
+    render_report,
+    screen_rows,
+    write_card,
+)
 
-_REPORTS = [
-    "corpus_report",
-    "fine_tuning_report",
-    "pool_quality",
-    "selection_report",
-    "distillation_report",
-    "privacy_report",
-    "balance_report",
-]
+# Field of the evidence → dataset.
+_CARD = {
+    "privacy": "privacy_report",
+    "balance": "balance_report",
+    **{
+        name: name
+        for name in (
+            *("distilled", "corpus_report", "fine_tuning_report", "pool_quality"),
+            *("selection_report", "distillation_report", "accuracy_summary", "provenance"),
+        )
+    },
+}
+_REPORT = _CARD | {
+    name: name
+    for name in (
+        *("lineage", "lineage_totals", "corpus", "scoring_report", "ledger_report"),
+        *("budget_curve", "map_coordinates", "least_covered", "privacy_findings"),
+        *("membership_scores", "balance_terms", "slice_accuracy"),
+    )
+}
 
 
 def create_pipeline(cells: str = "known_cells") -> Pipeline:
@@ -109,37 +122,14 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
             ),
             step(
                 render_report,
-                [
-                    "distilled",
-                    "lineage",
-                    "lineage_totals",
-                    "corpus",
-                    *_REPORTS,
-                    "scoring_report",
-                    "ledger_report",
-                    "budget_curve",
-                    "map_coordinates",
-                    "least_covered",
-                    "privacy_findings",
-                    "membership_scores",
-                    "balance_terms",
-                    "slice_accuracy",
-                    "accuracy_summary",
-                    "provenance",
-                    "params:audit.report",
-                ],
+                {"settings": "params:audit.report", **_REPORT},
                 ["audit_page", "release_page"],
             ),
-            step(
-                write_card,
-                ["distilled", "corpus", *_REPORTS, "accuracy_summary", "provenance"],
-                "dataset_card",
-            ),
+            step(write_card, _CARD, "dataset_card"),
             step(
                 export_release,
                 [
                     "distilled",
-                    "corpus",
                     "lineage_totals",
                     "corpus_report",
                     "selection_report",
