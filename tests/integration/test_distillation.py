@@ -211,7 +211,7 @@ def test_another_selector_chooses_again_and_the_same_one_the_same_bytes(
     assert all(content != first[name] for name, content in exports(distilled_films).items())
     assert report(distilled_films, "selection_report")["steps"] == []
 
-    output = distilled_films.kedro(*distillation())  # chosen anew, in a process of its own
+    output = distilled_films.kedro(*distillation())  # chosen again, in another process
     assert is_run(output, "distillation.select_rows")
     assert exports(distilled_films) == first
     assert len(versions(distilled_films, "distilled.parquet")) == 3
@@ -254,7 +254,7 @@ def test_a_grown_corpus_keeps_the_pool_and_most_rows(distilled_films: Project) -
     assert kept >= 0.8 * len(old_ids)
     chosen = report(distilled_films, "selection_report")
     assert chosen["kept_rows"] == kept
-    assert f"Of {len(old_ids)} rows distilled before, {kept} still stand." in output
+    assert f"{kept} of {len(old_ids)} rows distilled before are kept." in output
     assert table(distilled_films, "assignments")["source_id"].tolist() == corpus["id"].tolist()
 
     assert len(versions(distilled_films, "distilled.parquet")) == 2

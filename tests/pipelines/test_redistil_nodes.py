@@ -57,14 +57,14 @@ def test_a_killed_search_goes_on_to_the_same_rows(
     assert resumed.selection.equals(exam_choice.selection)
     assert resumed.report.steps == exam_choice.report.steps
     assert resumed.report.figures["swaps"] == exam_choice.report.figures["swaps"] > 0
-    # Its limit of sweeps ended it: who allows more goes on from here.
+    # Its limit of sweeps ended it: a higher limit resumes from here.
     assert state.exists()
     sweeps.clear()
     made.chosen(tmp_path)
     assert sweeps == []
 
 
-def test_a_search_with_other_settings_does_not_take_the_state_up(
+def test_a_search_with_other_settings_does_not_use_the_state(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save = StateStore.save
@@ -79,16 +79,16 @@ def test_a_search_with_other_settings_does_not_take_the_state_up(
             made.chosen(tmp_path)
     left = list(tmp_path.glob("exam-*"))
     assert len(left) == 2  # the state and its record
-    anew = made.chosen(tmp_path, seed=1)
-    assert anew.selection.equals(made.chosen(tmp_path / "other", seed=1).selection)
-    assert list(tmp_path.glob("exam-*")) == []  # done: what others left is of no use any more
+    again = made.chosen(tmp_path, seed=1)
+    assert again.selection.equals(made.chosen(tmp_path / "other", seed=1).selection)
+    assert list(tmp_path.glob("exam-*")) == []  # done: states of other searches are removed, too
 
 
 # --- distilling again
 
 
 @pytest.mark.parametrize("name", ["exam", "facility"])
-def test_rows_distilled_before_stay_where_they_still_stand(
+def test_rows_distilled_before_are_kept(
     made: Made, tmp_path: Path, name: str
 ) -> None:
     first = made.chosen(tmp_path, budget=30, selector=name)
@@ -107,7 +107,7 @@ def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
 ) -> None:
     first = made.chosen(tmp_path, selector="facility")
     previous = made.traced(first.selection).distilled
-    # Another pool: of the rows distilled before one is gone, and one says something else now.
+    # Another pool: of the rows distilled before one is gone, and one has another text now.
     gone, reworded = previous["id"][0], previous["id"][1]
     pool = made.pool.copy()
     pool.loc[pool["id"] == reworded, "text"] = "something else"
@@ -118,7 +118,7 @@ def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
     )
     with caplog.at_level(logging.WARNING):
         again = smaller.chosen(tmp_path, previous, selector="facility", most_replaced=0.0)
-    assert "2 of 15 rows distilled before are not in the pool any more" in caplog.text
+    assert "2 of 15 rows distilled before are no longer in the pool" in caplog.text
     assert "something else" not in caplog.text
     assert again.report.kept_rows == 13
     assert len(again.selection) == 15
@@ -126,7 +126,7 @@ def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
     assert gone not in set(again.selection["id"])
 
 
-def test_candidates_that_copy_a_row_that_has_come_in_are_left_out(
+def test_candidates_that_copy_a_new_row_are_excluded(
     made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = made.chosen(tmp_path, selector="facility")
@@ -139,7 +139,7 @@ def test_candidates_that_copy_a_row_that_has_come_in_are_left_out(
         again = replace(made, corpus=corpus).chosen(
             tmp_path, previous, evaluation_split=evaluation, selector="facility"
         )
-    assert "2 candidates copy a row that has come in" in caplog.text
+    assert "2 candidates copy a new row and are excluded" in caplog.text
     assert not set(previous["id"][:2]) & set(again.selection["id"])
     assert len(again.selection) == 15
 
