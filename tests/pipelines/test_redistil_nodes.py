@@ -88,9 +88,7 @@ def test_a_search_with_other_settings_does_not_use_the_state(
 
 
 @pytest.mark.parametrize("name", ["exam", "facility"])
-def test_rows_distilled_before_are_kept(
-    made: Made, tmp_path: Path, name: str
-) -> None:
+def test_rows_distilled_before_are_kept(made: Made, tmp_path: Path, name: str) -> None:
     first = made.chosen(tmp_path, budget=30, selector=name)
     previous = made.traced(first.selection).distilled
     grown = make(660)

@@ -123,7 +123,7 @@ def test_eight_clusters_have_a_knee_at_eight():
     )
     knee = budget_curve(made, CurveOptions(largest=60, w1_points=1)).knee
     assert knee.k == 8
-    assert "8 rows a class" in knee.sentence
+    assert "8 rows per class" in knee.sentence
     assert "coverage, not about accuracy" in knee.sentence
 
 
@@ -155,12 +155,12 @@ def test_two_points_have_no_knee():
     assert find_knee([1, 2], [2.0, 1.0]) is None
 
 
-def test_no_knee_is_said_so():
+def test_the_sentence_says_that_there_is_no_knee():
     made = make_distillation()
     knee = budget_curve(made, CurveOptions(largest=2)).knee
     assert knee.k is None
-    assert "no knee up to 2 rows a class" in knee.sentence
-    assert "not of accuracy" in knee.sentence
+    assert "no knee up to 2 rows per class" in knee.sentence
+    assert "not about accuracy" in knee.sentence
 
 
 def test_a_curve_of_no_points_is_refused():

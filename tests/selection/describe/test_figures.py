@@ -77,7 +77,7 @@ def test_no_figure_grows_with_the_corpus():
         assert sizes[1] < 1.2 * sizes[0]
 
 
-def test_coverage_is_counted_marked_and_set_beside_chance():
+def test_coverage_is_counted_marked_and_compared_with_random_rows():
     made = make_distillation()
     covered, chance = made.cover(), made.cover(random_choice(made, 0))
     figure = coverage_figure(covered, chance, made.labels, NAMES)
@@ -123,7 +123,7 @@ def test_a_budget_beyond_the_curve_and_no_knee_are_drawn_as_such():
     figure = curve_figure(curve, 40)
     assert marks_at(figure) == []
     assert "No budget stands out" in figure.layout.title.text
-    assert "rows in all" in figure.layout.xaxis.title.text
+    assert "rows in total" in figure.layout.xaxis.title.text
 
 
 def test_the_figures_are_json():

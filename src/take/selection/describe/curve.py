@@ -1,8 +1,7 @@
-"""What every budget would give: the cost along one greedy path, and where it bends.
+"""The budget curve: the cost along one greedy path, and where it bends.
 
-Greedy facility location is nested: its first k rows are its answer for every k. One path to the
-largest budget is therefore the whole curve, and all that is added is a product of N × K, where the
-path itself takes N × M.
+Greedy facility location is nested: its first k rows are its solution for every k. One path to the
+largest budget is therefore the whole curve; it adds a product of N × K to the N × M of the path.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ _BLOCK_ROWS = 2048
 
 @dataclass(frozen=True)
 class CurveOptions:
-    """How far the curve goes, and how often it is measured exactly."""
+    """The last point of the curve, and the sample of its exact distances."""
 
-    largest: int = 30  # k of the last point: rows per class, or rows in all if global
-    w1_rows_per_class: int = 500  # corpus rows that stand for a class in W₁, 2,000 for all at most
+    largest: int = 30  # k of the last point: rows per class, or in total if global
+    w1_rows_per_class: int = 500  # corpus rows of a class in W₁, at most 2,000 in total
     w1_points: int = 6  # budgets at which W₁ is computed, in geometric steps
-    memory_bytes: int = 2**30  # for columns that the path keeps
+    memory_bytes: int = 2**30  # for the columns that the path keeps
     block_rows: int = _BLOCK_ROWS
     seed: int = 0
 
@@ -60,20 +59,20 @@ class BudgetCurve:
     w1_rows: int
     """Corpus rows, drawn by weight, that W₁ was computed on."""
     left_out_rows: int
-    """Corpus rows of classes the pool has no row of: no budget serves them; they do not count."""
+    """Corpus rows of classes without a row in the pool: they are left out."""
     paths: tuple[Int64, ...] = field(repr=False)
     """Pool rows in greedy order, class by class, or all at once if global."""
 
 
 class Along(NamedTuple):
-    """What the first 1, 2, … K targets give."""
+    """Costs and distances for the first 1, 2, … K targets."""
 
     cost: Float64  # (K,) Σ_n w_n min_{c ≤ k} C_nc
     distance: Float64  # (K,) Σ_n min_{c ≤ k} ‖x_n − y_c‖
     counts: Int64  # (K, BINS) rows by distance
 
     def at(self, k: Int64) -> Along:
-        """The values at some k; beyond the last target nothing changes any more."""
+        """The values at some k; beyond the last target they are constant."""
         place = np.minimum(k, len(self.cost)) - 1
         return Along(*(each[place] for each in self))
 
@@ -86,9 +85,9 @@ def budget_curve(
     """Cost, coverage and W₁ for k = 1 … `largest`, and a suggestion where to stop.
 
     r̄ and its 95th percentile are over corpus rows, each to the nearest allowed row; W₁(P^w, P_S) is
-    exact on a stated sample, with equal masses on the rows of S, whatever the class. Where a class
-    has fewer candidates than k, all of them are taken. `known` are nested paths that a selector has
-    taken already, pool rows of one class each: one that is long enough is not looked for again.
+    exact on a sample, with equal masses on the rows of S of any class. If a class has fewer
+    candidates than k, all of them are taken. `known` are nested paths of a selector, pool rows of
+    one class each: one that is long enough is not computed again.
     """
     options = options or CurveOptions()
     groups = list(_groups(distillation))
@@ -147,7 +146,7 @@ def along(
 
 
 class Bend(NamedTuple):
-    """Where a curve lies farthest below its chord, and how far, as a share of its whole fall."""
+    """Where a curve lies farthest below its chord, and how far as a share of its whole fall."""
 
     k: int
     depth: float
@@ -156,11 +155,11 @@ class Bend(NamedTuple):
 def find_knee(sizes: Sequence[int] | Int64, costs: Sequence[float] | Float64) -> Bend | None:
     """The k at which the cost lies farthest below the chord, against log k; None if nowhere far.
 
-    As in Kneedle (Satopää et al. 2011) both axes are scaled to 0 … 1. Against k itself every
-    curve of diminishing gains has a knee, and it moves to the right as the curve is drawn
-    farther; c − b log k, which halves its gain with every doubling and has no scale of its own, is
-    straight against log k. So is nearly k^{−α} with small α, which is how costs fall in many
-    dimensions (α ≈ 2/d): below a depth of 0.15, that is for α log K up to 1.2, there is no knee.
+    As in Kneedle (Satopää et al. 2011) both axes are scaled to 0 … 1. Against k itself every curve
+    of diminishing gains has a knee, which moves to the right as the curve is extended; c − b log k,
+    which has no scale of its own, is straight against log k. So is, nearly, k^{−α} with small α,
+    which is how costs fall in many dimensions (α ≈ 2/d): below a depth of 0.15, that is for
+    α log K up to 1.2, there is no knee.
 
     >>> find_knee([1, 2, 4, 8, 16], [1.0, 0.6, 0.2, 0.18, 0.16]).k
     4
@@ -178,7 +177,7 @@ def find_knee(sizes: Sequence[int] | Int64, costs: Sequence[float] | Float64) ->
 
 
 def _groups(distillation: Distillation) -> Iterator[tuple[Int64, Int64]]:
-    """Corpus rows, and the pool rows that may serve them."""
+    """Corpus rows, and the pool rows that may represent them."""
     if distillation.scope == "global":
         yield np.arange(len(distillation.labels)), np.arange(len(distillation.pool))
         return
@@ -195,13 +194,13 @@ def _walk(
     options: CurveOptions,
     known: Sequence[Int64],
 ) -> tuple[Int64, Along]:
-    """The greedy path of one group, and what it gives; the columns it kept are let go."""
+    """The greedy path of one group, with its costs and distances."""
     corpus, weights = rows_at(distillation.corpus, rows), distillation.weights[rows]
     length = min(options.largest, len(candidates))
     path = next((p for p in known if len(p) >= length and np.isin(p, candidates).all()), None)
     if path is None:
         mass = float(weights.sum())
-        # A class of weight 0 costs nothing, but its rows are to be covered all the same.
+        # A class of weight 0 costs nothing, but its rows must be covered, too.
         shares = weights / mass if mass > 0 else np.full(len(rows), 1 / len(rows))
         pool = distillation.pool[candidates]
         columns = CostColumns(corpus, pool, options.memory_bytes, options.block_rows)
@@ -216,7 +215,7 @@ def _exact(
     sizes: Int64,
     options: CurveOptions,
 ) -> tuple[Float64, int]:
-    """W₁(P^w, P_S) at some sizes, all on one sample, so that they can be compared."""
+    """W₁(P^w, P_S) at some sizes, all on one sample, so that they are comparable."""
     weights = np.zeros(len(distillation.labels))
     for rows, _ in groups:
         weights[rows] = distillation.weights[rows]
@@ -233,18 +232,18 @@ def _exact(
 
 
 def _quantiles(counts: Int64, share: float) -> Float64:
-    """The distance at or below which a share of the rows are, line by line, straight in a bin."""
+    """The quantile of each line of counts, interpolated linearly within a bin."""
     cumulated = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
     edges = np.linspace(0, 2, BINS + 1)
     return np.array([np.interp(share * line[-1], line, edges) for line in cumulated])
 
 
 def _described(bend: Bend | None, largest: int, scope: Scope) -> Knee:
-    unit = "rows a class" if scope == "class" else "rows"
+    unit = "rows per class" if scope == "class" else "rows"
     if bend is None:
         sentence = (
-            f"The cost has no knee up to {largest} {unit}: it goes on falling about as it began, "
-            "and suggests no budget. It speaks of coverage, not of accuracy."
+            f"The cost has no knee up to {largest} {unit}: it keeps falling at about the same "
+            "rate and suggests no budget. This is about coverage, not about accuracy."
         )
         return Knee(k=None, depth=None, sentence=sentence)
     sentence = (

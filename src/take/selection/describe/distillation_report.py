@@ -1,7 +1,7 @@
 """What was measured of a distilled set: numbers and class names only, each with its meaning.
 
-Holds no text, because MLflow logs it. All figures are indicators: the theory behind them (METHOD
-§5) assumes much of what a user would like to be promised, so that none of them is a guarantee.
+It holds no text, because MLflow logs it. All figures are indicators: the theory behind them (METHOD
+§5) assumes much of what a user would like to be promised, so none of them is a guarantee.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ class Side(Frozen):
         "of these rows that the scope allows; what selection by transport minimises (Eq. 3)."
     )
     w1: float = Field(
-        description="Exact W₁ from the weighted corpus to these rows, all of equal mass and of any "
-        "class: the distance in Theorem 1. It also charges for mass that does not fit the rows."
+        description="Exact W₁ from the weighted corpus to these rows, with equal masses and of any "
+        "class: the distance in Theorem 1. It also counts mass that does not fit the rows."
     )
     w1_floor: float = Field(
-        description="Σ w min ‖·‖ over these rows of any class: no weights on them, equal or not, "
-        "and no choice among them, could have a lower W₁."
+        description="Σ w min ‖·‖ over these rows of any class: a lower bound of W₁ for any weights "
+        "on them and for any choice among them."
     )
 
 
 class Comparison(Frozen):
-    """Pool, random choice and distilled rows against one and the same sample of the corpus."""
+    """Pool, random choice and distilled rows against the same sample of the corpus."""
 
     pool: Side = Field(
-        description="Before: the whole pool. Its cost is a floor that no choice from it can "
-        "undercut. Its W₁ is not: a choice that leaves the pool's odd rows out can be nearer to "
-        "the corpus than the pool as a whole; only its `w1_floor` bounds every choice."
+        description="The whole pool, before selection. No choice from it has a lower cost. Its W₁ "
+        "is not such a bound: a choice without the pool's odd rows can be nearer to the corpus "
+        "than the whole pool; only its `w1_floor` bounds every choice."
     )
     random: Side = Field(
-        description="Equally many pool rows at random (of each class, under the scope `class`), "
-        "mean over several draws: what a choice without thought gives."
+        description="Equally many random pool rows (of each class, with the scope `class`), mean "
+        "over several draws: the baseline."
     )
-    distilled: Side = Field(description="After: the distilled rows.")
+    distilled: Side = Field(description="The distilled rows, after selection.")
     reached: float | None = Field(
-        description="How much of the way from the random choice's cost (0) to the whole pool's (1) "
-        "the distilled rows go; below 0 they cover worse than chance. None if there is no way."
+        description="Position of the cost between the random choice (0) and the whole pool (1); "
+        "below 0 the distilled rows cover worse than random ones. None if these two are equal."
     )
     sampled_rows: int = Field(
-        description="Corpus rows, drawn by weight, that stand for the corpus here. A sample is "
-        "some way from its corpus, so W₁ is biased upwards: compare it only at equal sample."
+        description="Corpus rows, drawn by weight, that represent the corpus here. Sampling biases "
+        "W₁ upwards: compare it only at equal sample size."
     )
     corpus_rows: int = Field(description="Rows of the corpus.")
     random_draws: int = Field(description="Random choices averaged.")
@@ -59,11 +59,11 @@ class PlanCost(Frozen):
 
     cost: float = Field(
         description="⟨γ, C⟩: mean squared distance that mass travels when every distilled row must "
-        "receive equally much, of any class; above `cost`, the masses do not fit the rows."
+        "receive the same mass, of any class; above `cost`, the masses do not fit the rows."
     )
     marginal_error: float = Field(
         description="Σ_c |Σ_n γ_nc − 1/K|: mass that is still on the wrong row; the solver's own "
-        "error, small by the tolerance it stopped at."
+        "error, small by the tolerance at which it stopped."
     )
     epsilon: float = Field(description="ε of Eq. 11.")
     iterations: int = Field(description="Passes over the sample until it converged.")
@@ -78,8 +78,8 @@ class Reweighting(Frozen):
     )
     bound: float = Field(
         description="2 · ½ Σ |w_n − 1/N| over all rows: Remark 1's bound on W₁(P_D, P^w), with 2, "
-        "the diameter of the whole unit sphere; that of the corpus is not measured and is smaller, "
-        "so this is loose."
+        "the diameter of the unit sphere; that of the corpus is smaller and not measured, so this "
+        "is loose."
     )
     total_variation: float = Field(
         description="½ Σ |w_n − 1/N|: the share of all mass that the weights shift to other rows."
@@ -94,7 +94,7 @@ class Covering(Frozen):
     weighted_mean: float = Field(description="The same with each row counted by its weight.")
     p95: float = Field(description="95 % of corpus rows have a distilled row at most this far.")
     p99: float = Field(description="99 % of corpus rows have a distilled row at most this far.")
-    largest: float = Field(description="The row served worst: r of Assumption 1.")
+    largest: float = Field(description="The row covered worst: r of Assumption 1.")
 
 
 class Coverage(Frozen):
@@ -106,32 +106,27 @@ class Coverage(Frozen):
         "one are left out. None if no class has one."
     )
     random: Covering = Field(
-        description="The same as the scope has it (own class, or any if global), for one random "
-        "choice of the same size: the yardstick."
+        description="The same within the scope (own class, or any if global), for one random "
+        "choice of the same size: the baseline."
     )
-    uncovered_rows: int = Field(
-        description="Corpus rows of a class of which nothing was distilled."
-    )
+    uncovered_rows: int = Field(description="Corpus rows of a class without a distilled row.")
 
 
 class Representation(Frozen):
     """How evenly the distilled rows share the corpus among them."""
 
     effective_rows: float = Field(
-        description="(Σ m)² / Σ m² of the masses the rows stand for: so many rows of equal mass "
-        "would be as uneven; far below the number of rows, a few stand for nearly everything."
+        description="(Σ m)² / Σ m² of the masses the rows represent: the number of rows of equal "
+        "mass that would be as uneven; far below the number of rows, a few represent nearly all."
     )
     effective_share: float = Field(description="The same as a share of the distilled rows.")
-    largest_mass: float = Field(description="Share of the corpus's weight the heaviest row has.")
-    idle_rows: int = Field(
-        description="Distilled rows that stand for nothing: no corpus row has them as its main "
-        "target."
-    )
+    largest_mass: float = Field(description="Share of the corpus's weight of the heaviest row.")
+    idle_rows: int = Field(description="Distilled rows that are no corpus row's main target.")
     stray_rows: int = Field(
-        description="Corpus rows assigned to a row of another class, because nothing of their own "
-        "was distilled; 0 under the scope `global`, which does not ask."
+        description="Corpus rows assigned to a row of another class, because their own has no "
+        "distilled row; 0 with the scope `global`."
     )
-    stray_mass: float = Field(description="Share of the corpus's weight such rows have.")
+    stray_mass: float = Field(description="Share of the corpus's weight of such rows.")
 
 
 class ClassDistilled(Frozen):
@@ -153,8 +148,8 @@ class Region(Frozen):
     share: float = Field(description="Share of the corpus in this region.")
     distance: float = Field(description="Mean distance of its rows to the nearest distilled row.")
     pool_distance: float = Field(
-        description="Mean distance to the nearest row of the whole pool: nearly as large, the pool "
-        "has nothing like them; far smaller, the choice left them out."
+        description="Mean distance to the nearest row of the whole pool: if nearly as large, the "
+        "pool has no such rows; if far smaller, they were not chosen."
     )
 
 
@@ -162,7 +157,7 @@ class Knee(Frozen):
     """Where the budget curve bends."""
 
     k: int | None = Field(
-        description="Rows per class (in all, if global) beyond which the transport cost falls "
+        description="Rows per class (in total, if global) beyond which the transport cost falls "
         "slowly; none where the curve has no bend. About coverage, not about accuracy."
     )
     depth: float | None = Field(
@@ -177,9 +172,9 @@ class RunFacts(Frozen):
 
     selector: str = Field(description="The selector that chose the rows.")
     scope: str = Field(
-        description="`class`: a row stands for rows of its own class only; `global`: for any."
+        description="`class`: a row represents rows of its own class only; `global`: of any."
     )
-    budget: str = Field(description="The budget as it was asked for.")
+    budget: str = Field(description="The budget as given by the user.")
     seed: int = Field(description="Seed of the choice.")
     tempering: float | None = Field(
         default=None,
@@ -189,13 +184,13 @@ class RunFacts(Frozen):
 
 
 class DistillationReport(Frozen):
-    """How well a few chosen rows stand for a weighted corpus. Indicators, not guarantees."""
+    """How well a few chosen rows represent a weighted corpus. Indicators, not guarantees."""
 
     run: RunFacts
     rows: int = Field(description="Distilled rows.")
     pool_rows: int = Field(description="Rows of the pool they were chosen from.")
     cost: float = Field(
-        description="Σ w min C of the distilled rows over every corpus row, as the scope has it."
+        description="Σ w min C of the distilled rows over every corpus row, within the scope."
     )
     transport: Comparison
     plan: PlanCost
@@ -206,14 +201,14 @@ class DistillationReport(Frozen):
     regions: dict[str, Region] = Field(
         default_factory=dict, description="The regions of the corpus that are covered worst."
     )
-    knee: Knee | None = Field(default=None, description="None where no budget curve was made.")
+    knee: Knee | None = Field(default=None, description="None if there is no budget curve.")
 
     def summary(self) -> str:
-        """The figures to look at first, in one line; the random choice stands in brackets."""
-        chosen, chance = self.transport.distilled, self.transport.random
+        """The main figures in one line; those of the random choice are in brackets."""
+        chosen, random = self.transport.distilled, self.transport.random
         share = self.representation.effective_share
         return (
-            f"cost {chosen.cost:.3f} ({chance.cost:.3f}), W₁ {chosen.w1:.3f} ({chance.w1:.3f}), "
+            f"cost {chosen.cost:.3f} ({random.cost:.3f}), W₁ {chosen.w1:.3f} ({random.w1:.3f}), "
             f"mass spread over {share:.0%} of {self.rows} rows"
         )
 
@@ -224,15 +219,15 @@ def meanings() -> dict[str, str]:
     >>> meanings()["classes.*.rows"]
     'Distilled rows of this class.'
     """
-    # Of a part that is measured three times over, what tells the three apart has a sentence too.
-    models: dict[str, type[BaseModel]] = {
+    # Parts that occur several times have a sentence each, too.
+    parts: dict[str, type[BaseModel]] = {
         "": DistillationReport,
         "transport.": Comparison,
         "coverage.": Coverage,
     }
     described = {
         prefix + name: field.description
-        for prefix, model in models.items()
+        for prefix, model in parts.items()
         for name, field in model.model_fields.items()
         if field.description
     }

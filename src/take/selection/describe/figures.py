@@ -1,4 +1,4 @@
-"""Pictures of a distillation, as Plotly figures that explain themselves. They hold no text."""
+"""Plotly figures of a distillation, each with its explanation. They hold no text of rows."""
 
 from __future__ import annotations
 
@@ -61,18 +61,11 @@ def transport_figure(points: pd.DataFrame, label_names: Sequence[str]) -> Any:
 def coverage_figure(
     covered: Covered, random: Covered, labels: Int64, label_names: Sequence[str]
 ) -> Any:
-    """How far training rows are from the distilled row that may stand for them, beside chance."""
-    panels = (
-        _title(
-            "All training rows",
-            "Share of rows by distance. Blue left of grey: chosen better than at random.",
-        ),
-        _title(
-            "By class, the farthest first",
-            "From left to right r̄, p95 and p99. A class far to the right is covered poorly.",
-        ),
+    """Distances of training rows to the nearest allowed distilled row, and to a random choice."""
+    figure = _two_panels(
+        ("All training rows", "Share of rows by distance. Blue left of grey: better than random."),
+        ("By class, the farthest first", "r̄, p95 and p99. Far to the right: covered poorly."),
     )
-    figure = _side_by_side(panels)
     sides = (
         ("random choice", random.allowed.distance.astype(np.float64), _GREY),
         ("distilled rows", covered.allowed.distance.astype(np.float64), _BLUE),
@@ -85,35 +78,32 @@ def coverage_figure(
     _marks(figure, sides[1][1])
     _class_ranges(figure, sides, labels, label_names)
     r_chance, r_chosen = (float(values.mean()) for _, values, _ in sides)
-    figure.update_layout(
-        barmode="overlay",
-        title=_headed(
-            f"On average a training row is {r_chosen:.3f} from its nearest distilled row "
-            f"({r_chance:.3f} for a random choice)",
-            "Distance ‖φ − φ'‖ of each training row to the nearest distilled row it may be "
-            "assigned to: 0 is the same φ, √2 ≈ 1.41 an unrelated one.",
-        ),
+    title = _headed(
+        f"On average a training row is {r_chosen:.3f} from its nearest distilled row "
+        f"({r_chance:.3f} for a random choice)",
+        "Distance ‖φ − φ'‖ of each training row to the nearest distilled row it may be assigned "
+        "to: 0 is the same φ, √2 ≈ 1.41 an unrelated one.",
     )
+    figure.update_layout(barmode="overlay", title=title)
     figure.update_xaxes(title_text="distance to the nearest distilled row")
     figure.update_yaxes(title_text="share of training rows", tickformat=".1%", row=1, col=1)
     return figure
 
 
 def curve_figure(curve: BudgetCurve, chosen_k: int, chosen_cost: float | None = None) -> Any:
-    """What each budget would give, where the curve bends, and which budget was taken.
+    """Cost and distances of each budget, where the curve bends, and the budget chosen.
 
-    `chosen_cost` is the cost of the rows that were chosen, which need not be greedy's.
+    `chosen_cost` is the cost of the rows chosen, which may not be those of the greedy path.
     """
     from plotly.graph_objects import Scatter
 
     table = curve.table
     sizes = np.arange(1, len(table) + 1)
-    unit = "rows per class" if curve.scope == "class" else "rows in all"
-    panels = (
-        _title("Transport cost", "Mean squared distance, by weight, to the nearest row."),
-        _title("Distances", f"r̄ and p95 over all rows; W₁ on {curve.w1_rows:,} rows."),
+    unit = "rows per class" if curve.scope == "class" else "rows in total"
+    figure = _two_panels(
+        ("Transport cost", "Mean squared distance, by weight, to the nearest row."),
+        ("Distances", f"r̄ and p95 over all rows; W₁ on {curve.w1_rows:,} rows."),
     )
-    figure = _side_by_side(panels)
     lines = (
         ("cost", "cost along the greedy path", _BLUE, 1),
         ("mean_distance", "r̄, mean distance", _BLUE, 2),
@@ -136,8 +126,8 @@ def curve_figure(curve: BudgetCurve, chosen_k: int, chosen_cost: float | None = 
     headline = "No budget stands out" if knee is None else f"The curve bends at {knee} {unit}"
     figure.update_layout(title=_headed(headline, curve.knee.sentence))
     ticks = [k * 10**power for power in range(6) for k in (1, 2, 5)]
-    title = f"{unit} (logarithmic)"
-    figure.update_xaxes(title_text=title, type="log", tickvals=ticks, ticktext=ticks)
+    axis = f"{unit} (logarithmic)"
+    figure.update_xaxes(title_text=axis, type="log", tickvals=ticks, ticktext=ticks)
     figure.update_yaxes(title_text="Σ w min C", row=1, col=1)
     figure.update_yaxes(title_text="distance in φ", row=1, col=2)
     return figure
@@ -148,7 +138,7 @@ def _colour(label: int) -> str:
 
 
 def _headed(headline: str, caption: str) -> dict[str, Any]:
-    """The title of a whole figure, at its upper edge, clear of the panels' own."""
+    """The title of a whole figure, at its upper edge, above the titles of the panels."""
     return {"text": _title(headline, caption), "y": 0.97, "yanchor": "top"}
 
 
@@ -157,18 +147,14 @@ def _title(headline: str, caption: str, width: int = 160) -> str:
     return f"<b>{headline}</b><br><span style='font-size:11px;color:#888'>{lines}</span>"
 
 
-def _side_by_side(titles: Sequence[str]) -> Any:
-    from plotly.graph_objects import Figure
+def _two_panels(*titles: tuple[str, str]) -> Any:
     from plotly.subplots import make_subplots
 
-    figure: Figure = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.13)
+    texts = [_title(*title) for title in titles]
+    figure = make_subplots(rows=1, cols=2, subplot_titles=texts, horizontal_spacing=0.13)
     figure.update_annotations(font_size=14)
-    figure.update_layout(
-        template="plotly_white",
-        height=560,
-        margin={"t": 145, "b": 90},
-        legend={"orientation": "h", "y": -0.2},
-    )
+    legend, margin = {"orientation": "h", "y": -0.2}, {"t": 145, "b": 90}
+    figure.update_layout(template="plotly_white", height=560, margin=margin, legend=legend)
     return figure
 
 
@@ -183,7 +169,7 @@ def _lines(figure: Any, start: pd.DataFrame, stop: pd.DataFrame) -> None:
 
 
 def _points(figure: Any, places: pd.DataFrame, **options: Any) -> None:
-    """All by WebGL: mixed with SVG, its marks would lie above those drawn after them."""
+    """All by WebGL: mixed with SVG, its points would cover those drawn after them."""
     from plotly.graph_objects import Scattergl
 
     options = {"mode": "markers", "hoverinfo": "skip"} | options
@@ -191,7 +177,7 @@ def _points(figure: Any, places: pd.DataFrame, **options: Any) -> None:
 
 
 def _distilled_points(figure: Any, distilled: pd.DataFrame, label_names: Sequence[str]) -> None:
-    # By area, from a smallest that can still be seen.
+    # By area, from the smallest size that is visible.
     parts = np.sqrt(distilled["mass"] / distilled["mass"].max())
     sizes = (_SMALLEST + (_LARGEST - _SMALLEST) * parts).to_numpy()
     for label, name in enumerate(label_names):
@@ -212,7 +198,7 @@ def _distilled_points(figure: Any, distilled: pd.DataFrame, label_names: Sequenc
 
 
 def _histogram(figure: Any, name: str, values: Float64, edges: Float64, colour: str) -> None:
-    """Counted here: a figure of raw distances would grow with the corpus."""
+    """Counted here, because a figure of raw distances would grow with the corpus."""
     from plotly.graph_objects import Bar
 
     shares = np.histogram(values, edges)[0] / len(values)
@@ -223,19 +209,15 @@ def _histogram(figure: Any, name: str, values: Float64, edges: Float64, colour: 
 
 def _marks(figure: Any, values: Float64) -> None:
     p95, p99 = np.quantile(values, [0.95, 0.99])
-    marks = (("r̄", values.mean(), "right"), ("p95", p95, "right"), ("p99", p99, "left"))
-    for name, value, anchor in marks:
-        figure.add_vline(x=value, line_dash="dot", line_color=_BLUE, row=1, col=1)
-        figure.add_annotation(
-            x=value,
-            y=1,
-            xref="x",
-            yref="y domain",
-            text=f" {name} {value:.2f} ",
-            showarrow=False,
-            xanchor=anchor,
-            font={"color": _BLUE, "size": 11},
-        )
+    for name, value, side in (
+        ("r̄", values.mean(), "left"),
+        ("p95", p95, "left"),
+        ("p99", p99, "right"),
+    ):
+        line: dict[str, Any] = {"x": value, "line_dash": "dot", "line_color": _BLUE}
+        note = {"annotation_text": f" {name} {value:.2f} ", "annotation_position": f"top {side}"}
+        font = {"annotation_font_color": _BLUE, "annotation_font_size": 11}
+        figure.add_vline(**line, **note, **font, row=1, col=1)
 
 
 def _class_ranges(
@@ -250,22 +232,14 @@ def _class_ranges(
     distilled = sides[-1][1]
     present.sort(key=lambda label: -float(distilled[labels == label].mean()))
     present = present[:_MOST_CLASSES]
+    marker = {"symbol": ["circle", "line-ns-open", "line-ns-open"], "size": 10}
     for (name, values, colour), shift in zip(sides, (0.12, -0.12), strict=True):
+        style = {"mode": "lines+markers", "marker": marker, "line": {"color": colour}}
         for place, label in enumerate(present):
             mine = values[labels == label]
-            figure.add_trace(
-                Scatter(
-                    x=[mine.mean(), *np.quantile(mine, [0.95, 0.99])],
-                    y=[shift - place] * 3,
-                    mode="lines+markers",
-                    marker={"symbol": ["circle", "line-ns-open", "line-ns-open"], "size": 10},
-                    line={"color": colour},
-                    name=name,
-                    showlegend=False,
-                ),
-                1,
-                2,
-            )
+            x = [mine.mean(), *np.quantile(mine, [0.95, 0.99])]
+            line = Scatter(x=x, y=[shift - place] * 3, name=name, showlegend=False, **style)
+            figure.add_trace(line, 1, 2)
     names = [label_names[label] for label in present]
     places = [-place for place in range(len(present))]
     figure.update_yaxes(tickvals=places, ticktext=names, zeroline=False, row=1, col=2)
