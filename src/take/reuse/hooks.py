@@ -68,7 +68,8 @@ class ProvenanceHooks:
         """Refuse inputs that are absent, altered, or do not belong together."""
         if "ParallelRunner" in str(run_params.get("runner")):
             raise InputError(
-                "ParallelRunner would load the models once for each process",
+                "ParallelRunner calls no hooks for nodes, so no artifact would say what it was "
+                "made from",
                 where="--runner",
                 allowed="ReusingRunner (the default), SequentialRunner, ThreadRunner",
             )
