@@ -22,7 +22,7 @@ from take.encoder.embeddings import Embeddings
 from take.rows.blocks import ArrayBlocks
 from take.scoring.influence import influence_matrix
 from take.scoring.noise import flip_labels, memorisation_onset
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 from take.scoring.trajectory import train_probe
 from take.scoring.weights import kernel_values, knowledge_scores, weigh
 

@@ -24,7 +24,7 @@ import numpy as np
 from take.rows.arrays import Float32, Int64
 from take.rows.blocks import ArrayBlocks
 from take.scoring.influence import influence_matrix
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 
 D, C, T = 1536, 3, 20
 GROWTH = (10_000, 30_000, 100_000, 200_000)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from take.encoder.backends import Tokenizer, equal_length_batches, load_module
 from take.encoder.models import EncoderModel, EncoderSettings
-from take.encoder.quantisation import (
+from take.encoder.openvino_backend import (
     CALIBRATED_WEIGHTS,
     CALIBRATION,
     measure_activations,
@@ -55,7 +55,7 @@ def main() -> None:
     model = EncoderModel(EncoderSettings())
     weights = file_digest(model.folder / "model.safetensors")
     if weights != CALIBRATED_WEIGHTS:
-        raise SystemExit(f"set CALIBRATED_WEIGHTS in quantisation.py to {weights}")
+        raise SystemExit(f"set CALIBRATED_WEIGHTS in openvino_backend.py to {weights}")
     module = load_module(model)
     token_ids, _ = Tokenizer(model.folder / "tokenizer.json", 256)(calibration_texts())
     batches = [torch.from_numpy(b.token_ids) for b in equal_length_batches(token_ids, 4096)]

@@ -19,7 +19,7 @@ from take.generation.pool import ledger_rows, pool_rows
 from take.generation.screening.reasons import Reason
 from take.learners import SentenceVectors, Shared
 from take.pipelines.scoring import nodes as scoring
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 from take.selection.selection_settings import SelectionSettings
 from tests.evaluation.methods.conftest import DATA
 from tests.learners import toy

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from take.scoring import hessian
-from take.scoring.checks import ScoringError
+from take.scoring import influence
+from take.scoring.influence import dense_self_influence, kronecker_self_influence
+from take.scoring.scoring_inputs import ScoringError
 from take.scoring.trajectory import train_probe
 
 
@@ -36,7 +37,7 @@ def test_dense_is_equation_5_by_autograd(corpus, probe):
     alpha = 0.1 * np.trace(H) / len(H)
     damped = H + alpha * np.eye(len(H))
     expected = np.einsum("np,pq,nq->n", gradients, np.linalg.inv(damped), gradients)
-    ours = hessian.dense_self_influence(corpus.features, corpus.labels, probe, 0.1, block_rows=100)
+    ours = dense_self_influence(corpus.features, corpus.labels, probe, 0.1, block_rows=100)
     np.testing.assert_allclose(ours.values, expected, rtol=1e-3)
     spectrum = np.linalg.eigvalsh(damped)
     assert ours.largest_eigenvalue == pytest.approx(spectrum[-1], rel=1e-3)
@@ -47,7 +48,7 @@ def test_spectral_bounds_of_proposition_1(corpus, probe):
     """‖∇‖² / λ_max ≤ I_self ≤ ‖∇‖² / λ_min, the step on which its proof rests."""
     _, gradients = explicit_hessian_and_gradients(corpus, probe)
     squares = (gradients**2).sum(axis=1)
-    for form in (hessian.dense_self_influence, hessian.kronecker_self_influence):
+    for form in (dense_self_influence, kronecker_self_influence):
         ours = form(corpus.features, corpus.labels, probe, 0.1, block_rows=100)
         assert (ours.values >= squares / ours.largest_eigenvalue * (1 - 1e-3)).all()
         assert (ours.values <= squares / ours.smallest_eigenvalue * (1 + 1e-3)).all()
@@ -61,11 +62,11 @@ def test_kronecker_form_is_the_inverse_of_the_product(corpus, probe):
     G, A = np.diag(p.mean(axis=0)) - p.T @ p / 600, rows.T @ rows / 600
     G, A = (m + 0.1**0.5 * np.trace(m) / len(m) * np.eye(len(m)) for m in (G, A))
     expected = np.einsum("np,pq,nq->n", gradients, np.linalg.inv(np.kron(G, A)), gradients)
-    ours = hessian.kronecker_self_influence(corpus.features, corpus.labels, probe, 0.1, 100)
+    ours = kronecker_self_influence(corpus.features, corpus.labels, probe, 0.1, 100)
     np.testing.assert_allclose(ours.values, expected, rtol=1e-3)
 
 
-@pytest.mark.parametrize("form", [hessian.dense_self_influence, hessian.kronecker_self_influence])
+@pytest.mark.parametrize("form", [dense_self_influence, kronecker_self_influence])
 def test_block_size_does_not_matter(corpus, probe, form):
     whole = form(corpus.features, corpus.labels, probe, 0.1, block_rows=600).values
     blocks = form(corpus.features, corpus.labels, probe, 0.1, block_rows=37).values
@@ -73,6 +74,6 @@ def test_block_size_does_not_matter(corpus, probe, form):
 
 
 def test_a_head_too_large_for_the_dense_form_is_refused(corpus, probe, monkeypatch):
-    monkeypatch.setattr(hessian, "MAX_DENSE_PARAMETERS", 50)
+    monkeypatch.setattr(influence, "MAX_DENSE_PARAMETERS", 50)
     with pytest.raises(ScoringError, match=r"51 parameters.*influence_self_kfac"):
-        hessian.dense_self_influence(corpus.features, corpus.labels, probe, 0.1, 100)
+        dense_self_influence(corpus.features, corpus.labels, probe, 0.1, 100)

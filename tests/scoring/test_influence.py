@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.checks import ScoringError
 from take.scoring.influence import influence_matrix
+from take.scoring.scoring_inputs import ScoringError
 
 
 def random_problem(n_rows, n_features, n_classes, checkpoints, seed, pairs=False):

@@ -5,9 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.checks import ScoringError
 from take.scoring.scorers import Evidence
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringError, ScoringSettings
 
 settings = ScoringSettings(scorer="uniform", block_rows=4)
 good_labels = np.arange(10) % 2

@@ -6,7 +6,7 @@ import pytest
 from take.rows.blocks import ArrayBlocks
 from take.scoring.diagnostics import study_scorers
 from take.scoring.scorers import SCORERS, Evidence, score
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
-from take.scoring.batches import shuffled_batches
-from take.scoring.checks import ScoringError
-from take.scoring.trajectory import _AdamW, checkpoint_steps, train_probe
+from take.scoring.scoring_inputs import ScoringError
+from take.scoring.trajectory import _AdamW, checkpoint_steps, shuffled_batches, train_probe
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +121,7 @@ SCRIPT = """
 import hashlib, numpy as np
 from take.rows.blocks import ArrayBlocks
 from take.scoring.scorers import Evidence, score
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 rng = np.random.default_rng(0)
 rows = rng.standard_normal((500, 24))
 rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from take.scoring.checks import ScoringError, ScoringWarning
+from take.scoring.scoring_inputs import ScoringError, ScoringWarning
 from take.scoring.weights import RowScores, capped_weights, kernel_values, knowledge_scores, weigh
 
 positive_scores = hnp.arrays(

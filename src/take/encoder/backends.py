@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.encoder.models import BackendName, EncoderModel
-from take.encoder.quantisation import CALIBRATION
 from take.model_files import hush_transformers
 from take.reuse.digests import file_digest, module_code, value_digest
 from take.rows.arrays import Float32, Int64
@@ -139,9 +138,11 @@ def load_backend(name: BackendName, model: EncoderModel) -> Backend:
 
 def runtime_version(name: BackendName) -> str:
     """What besides the weights decides the bits of a vector: code, libraries, calibration."""
+    from take.encoder.openvino_backend import CALIBRATION
+
     # Only these modules: the rest of what they import handles files and messages.
     modules = ["take.encoder.backends"]
     if name != "torch":
-        modules += ["take.encoder.openvino_backend", "take.encoder.quantisation"]
+        modules += ["take.encoder.openvino_backend"]
     calibration = file_digest(CALIBRATION) if name == "openvino_int8" else ""
     return value_digest([name, module_code(*modules, follow=False), calibration])

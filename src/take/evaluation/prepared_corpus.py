@@ -33,11 +33,10 @@ from take.rows.labelled import (
     task_of,
     text_columns,
 )
-from take.scoring.checks import ScoringWarning
 from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
 from take.scoring.scorers import Evidence, score
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings, ScoringWarning
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import SelectionSettings
 from take.selection.tables import unseen_rows

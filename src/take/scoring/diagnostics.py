@@ -16,11 +16,10 @@ from pydantic import BaseModel
 from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.blocks import RowBlocks
 from take.rows.random import rng
-from take.scoring.checks import check_features
-from take.scoring.hessian import MAX_DENSE_PARAMETERS, SelfInfluence
+from take.scoring.influence import MAX_DENSE_PARAMETERS, SelfInfluence
 from take.scoring.noise import make_noisy_copy
 from take.scoring.scorers import SCORERS, Evidence, score
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings, check_features
 
 Verdict = Literal["holds", "does not hold here", "undecided"]
 CONFIDENCE = 0.95
@@ -192,7 +191,15 @@ def study_scorers(
     if n_classes * (features.shape[1] + 1) > MAX_DENSE_PARAMETERS:
         scorers = [name for name in scorers if name != "influence_self"]
     copy = make_noisy_copy(features, labels, n_classes, settings)
-    evidence = Evidence.of_noisy_copy(features, copy, settings, n_classes)
+    evidence = Evidence(
+        features,
+        copy.labels,
+        settings,
+        n_classes=n_classes,
+        trajectory=copy.trajectory,
+        influence=copy.influence,
+        decay=copy.decay,
+    )
     noisy, resamples, seed = copy.is_flipped, settings.bootstrap_resamples, settings.seed
     scored = {name: score(evidence, name) for name in scorers}
     self_influences = {"influence_self_kfac": evidence.self_influence_kfac}

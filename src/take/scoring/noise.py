@@ -15,7 +15,7 @@ from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.blocks import RowBlocks
 from take.rows.random import rng
 from take.scoring.influence import influence_matrix
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory, train_probe
 
 

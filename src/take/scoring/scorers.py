@@ -13,11 +13,14 @@ import numpy as np
 
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, map_blocks, squared_norms
-from take.scoring.checks import check_features, check_labels
-from take.scoring.hessian import SelfInfluence, dense_self_influence, kronecker_self_influence
-from take.scoring.influence import influence_matrix
-from take.scoring.noise import NoisyCopy, make_noisy_copy
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.influence import (
+    SelfInfluence,
+    dense_self_influence,
+    influence_matrix,
+    kronecker_self_influence,
+)
+from take.scoring.noise import make_noisy_copy
+from take.scoring.scoring_inputs import ScoringSettings, check_features, check_labels
 from take.scoring.trajectory import ProbeTrajectory, train_probe
 from take.scoring.weights import RowScores, WeightReport, kernel_values, knowledge_scores, weigh
 
@@ -50,37 +53,23 @@ class Evidence:
         self.features = features
         self.labels = labels
         self.settings = settings
-        self._given_trajectory = trajectory
-        self._given_influence = influence
-        self._given_decay = decay
-
-    @classmethod
-    def of_noisy_copy(
-        cls, features: RowBlocks, copy: NoisyCopy, settings: ScoringSettings, n_classes: int
-    ) -> Evidence:
-        """The copy with flipped labels, to test scorers on."""
-        return cls(
-            features,
-            copy.labels,
-            settings,
-            n_classes=n_classes,
-            trajectory=copy.trajectory,
-            influence=copy.influence,
-            decay=copy.decay,
-        )
+        if trajectory is not None:
+            self.trajectory = trajectory
+        if influence is not None:
+            self.influence = influence
+        if settings.kernel_decay != "auto":
+            self.decay = settings.kernel_decay
+        elif decay is not None:
+            self.decay = decay
 
     @cached_property
     def trajectory(self) -> ProbeTrajectory:
         """θ_0 … θ_{T−1}."""
-        return self._given_trajectory or train_probe(
-            self.features, self.labels, self.n_classes, self.settings
-        )
+        return train_probe(self.features, self.labels, self.n_classes, self.settings)
 
     @cached_property
     def influence(self) -> Float32:
         """I(n, t), before column normalisation."""
-        if self._given_influence is not None:
-            return self._given_influence
         weights, biases = self.trajectory.weights, self.trajectory.biases
         return influence_matrix(
             self.features, self.labels, weights, biases, self.settings.block_rows
@@ -105,10 +94,6 @@ class Evidence:
     @cached_property
     def decay(self) -> float:
         """λ: as set, as passed in, or estimated on a copy with flipped labels."""
-        if self.settings.kernel_decay != "auto":
-            return self.settings.kernel_decay
-        if self._given_decay is not None:
-            return self._given_decay
         return make_noisy_copy(self.features, self.labels, self.n_classes, self.settings).decay
 
 

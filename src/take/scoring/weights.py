@@ -11,8 +11,7 @@ import numpy as np
 
 from take.rows.arrays import Float32, Float64
 from take.rows.blocks import block_bounds
-from take.scoring.checks import ScoringError, ScoringWarning
-from take.scoring.scoring_settings import KernelName
+from take.scoring.scoring_inputs import KernelName, ScoringError, ScoringWarning
 
 LOW_ESS_SHARE = 0.1
 

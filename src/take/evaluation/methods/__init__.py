@@ -20,7 +20,7 @@ from take.evaluation.methods.eda import eda
 from take.evaluation.methods.given import dilm, distilled, file
 from take.evaluation.methods.material import Method
 from take.evaluation.methods.selection import Selection
-from take.scoring.scoring_settings import KernelName
+from take.scoring.scoring_inputs import KernelName
 from take.selection.selectors import SELECTORS
 
 METHODS: dict[str, Method] = {

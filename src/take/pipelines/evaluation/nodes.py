@@ -23,7 +23,7 @@ from take.evaluation.tables import readable_table
 from take.learners import SentenceVectors, Shared
 from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import SelectionSettings
 from take.version import code_version

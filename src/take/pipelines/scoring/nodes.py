@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings
 from take.rows.labelled import class_ids, class_names, text_columns
-from take.scoring.checks import ScoringWarning
 from take.scoring.diagnostics import StudyReport
 from take.scoring.diagnostics import study_scorers as study
 from take.scoring.influence import InfluenceMatrix, influence_matrix
 from take.scoring.report import ScoringReport, extreme_rows, trajectory_figure, weights_figure
 from take.scoring.scorers import Evidence, score
-from take.scoring.scoring_settings import ScoringSettings
+from take.scoring.scoring_inputs import ScoringSettings, ScoringWarning
 from take.scoring.trajectory import ProbeTrajectory
 from take.scoring.trajectory import train_probe as train
 
