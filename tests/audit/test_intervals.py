@@ -51,7 +51,7 @@ def test_auc_counts_pairs_with_ties_as_halves() -> None:
     assert auc_interval(inside, outside).value == pytest.approx(((pairs + 1) / 2).mean())
 
 
-def test_auc_bounds_turn_with_the_scores() -> None:
+def test_auc_bounds_mirror_with_the_scores() -> None:
     rng = np.random.default_rng(1)
     inside, outside = rng.standard_normal(30) + 1, rng.standard_normal(40)
     found, turned = auc_interval(inside, outside), auc_interval(-inside, -outside)
@@ -63,7 +63,7 @@ def test_auc_bounds_turn_with_the_scores() -> None:
     assert 0 < found.low < found.value < found.high < 1
 
 
-def test_auc_of_scores_all_apart_still_has_width() -> None:
+def test_auc_of_separated_scores_still_has_width() -> None:
     found = auc_interval(range(10, 20), range(10))
     assert found.value == found.high == 1
     assert 0.6 < found.low < 0.9

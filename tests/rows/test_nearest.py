@@ -50,7 +50,7 @@ def test_an_exact_copy_is_at_distance_zero():
     assert (nearest(rows, rows, 7).distance == 0).all()
 
 
-def test_of_equally_near_references_the_first_is_named():
+def test_of_equally_close_references_the_first_is_returned():
     row = unit_rows(1, 0)
     for block_rows in (1, 2, 9):
         assert nearest(row, np.repeat(row, 5, axis=0), block_rows).row.tolist() == [0]

@@ -37,7 +37,7 @@ def test_vowel_signs_do_not_divide_words_and_chinese_characters_do() -> None:
 
 
 @given(st.text())
-def test_words_are_words_of_their_own(text: str) -> None:
+def test_normalising_twice_changes_nothing(text: str) -> None:
     """Normalising twice changes nothing, and no word holds a blank or a capital."""
     found = words(text)
     assert words(" ".join(found)) == found

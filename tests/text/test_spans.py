@@ -139,7 +139,7 @@ def test_impossible_lengths_are_refused(seed: int, common: int, span: int) -> No
 
 
 @given(st.text("ab'’-, .!好电½Ｇé\u0301\u00ad", max_size=30), st.data())
-def test_a_span_is_shown_as_it_stands(text: str, data: st.DataObject) -> None:
+def test_a_span_is_shown_as_written(text: str, data: st.DataObject) -> None:
     own = words(text)
     if not own:
         return

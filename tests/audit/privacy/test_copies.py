@@ -79,7 +79,7 @@ def test_short_rows_are_near_copies_too(text: str) -> None:
     assert (finding.reference, finding.kind) == (2, "near_copy")
 
 
-def test_a_long_run_within_a_longer_row_is_shown_as_it_stands_there() -> None:
+def test_a_long_run_within_a_longer_row_is_shown_as_written() -> None:
     run = "Old lighthouse never spoke of the WINTER, when the sea"
     finding = only(
         f"My aunt, who ran the museum in town, said that the {run} rose and took "
@@ -145,7 +145,7 @@ def test_a_run_does_not_go_from_one_text_of_a_pair_to_the_other() -> None:
     assert found.longest_spans.tolist() == [9]
 
 
-def test_the_closest_of_several_is_told() -> None:
+def test_the_closest_of_several_is_reported() -> None:
     near = ROW.replace("winter", "summer")
     finding = only(near.replace("old", "new"), [(OTHER,), (ROW,), (near,)])
     assert finding is not None
@@ -165,7 +165,7 @@ def test_the_summary_counts_every_row_once() -> None:
     assert summary.copied_low < summary.copied == 0.75 < summary.copied_high
 
 
-def test_nothing_to_look_at_or_in() -> None:
+def test_empty_queries_and_empty_references() -> None:
     nothing = copies([], REFERENCE)
     assert (nothing.findings, nothing.n_queries) == ((), 0)
     summary = copy_summary(nothing)

@@ -57,13 +57,13 @@ def near(copied_share: float, trained: int = TRAINED, rest: str = "unread") -> D
     )
 
 
-def test_what_copies_nothing_is_as_near_to_either_side() -> None:
+def test_rows_that_copy_nothing_are_equally_close_to_both_sides() -> None:
     found = near(0.0).tables["pool"]
     assert found.closer_to_members.low < 0.5 < found.closer_to_members.high
     assert (found.members, found.non_members) == (TRAINED, N - TRAINED)
 
 
-def test_copies_of_a_fifth_are_seen() -> None:
+def test_copies_of_a_fifth_are_detected() -> None:
     found = near(0.2).tables
     assert found["pool"].closer_to_members.low > 0.5
     assert found["distilled"].closer_to_members.low > 0.6  # all of them are copies

@@ -121,14 +121,14 @@ def test_the_share_is_the_mean_over_draws_with_ties_as_halves() -> None:
     assert measured(queries, others, others).closer_to_members.value == 0.5
 
 
-def test_a_copy_of_a_row_that_stands_twice_belongs_to_neither() -> None:
+def test_a_copy_of_a_duplicated_row_belongs_to_neither() -> None:
     members = random_rows(20, 4)
     twice = np.concatenate([members, members])
     assert measured(members[:5], members, random_rows(20, 5)).ratio.mean == 0
     assert measured(members[:5], twice, random_rows(20, 5)).ratio.mean == 1
 
 
-def test_sides_that_change_places_turn_the_share() -> None:
+def test_swapping_the_sides_mirrors_the_share() -> None:
     queries, many, few = random_rows(100, 6), random_rows(300, 7), random_rows(100, 8)
     one, other = measured(queries, many, few), measured(queries, few, many)
     assert one.draws == other.draws == 3
@@ -146,7 +146,7 @@ def test_the_same_seed_gives_the_same_figures_whatever_the_blocks(
     assert measured(queries, members, others, seed=1) != whole
 
 
-def test_of_many_queries_a_sample_is_looked_at() -> None:
+def test_many_queries_are_sampled() -> None:
     found = measured(random_rows(50, 9), random_rows(60, 10), random_rows(60, 11), most_queries=20)
     assert found.queries == 20
 
@@ -214,7 +214,7 @@ def test_a_half_is_covered_if_nothing_was_memorised(d: int, sizes: tuple[int, in
 
 
 @pytest.mark.parametrize("sizes", [(500, 1000, 1000), (500, 1000, 3000)])
-def test_noisy_copies_among_the_queries_are_seen(sizes: tuple[int, int, int]) -> None:
+def test_noisy_copies_among_the_queries_are_detected(sizes: tuple[int, int, int]) -> None:
     rng = np.random.default_rng(1)
     found = [simulated(rng, 24, sizes, copied=0.2, crowded=False) for _ in range(20)]
     # Measured: 20 of 20.

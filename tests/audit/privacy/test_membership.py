@@ -68,7 +68,7 @@ def attacked(
     return attack(canaries, members, others, template, losses(base), losses(after))
 
 
-def test_a_model_that_repeats_its_rows_is_found_out(
+def test_a_model_that_repeats_its_rows_is_detected(
     language_model: LanguageModel, tmp_path: Path
 ) -> None:
     found, scores = attacked(
@@ -87,7 +87,7 @@ def test_a_model_that_repeats_its_rows_is_found_out(
     assert scores["member"].sum() == 32 + 80
 
 
-def test_a_model_that_read_each_row_once_is_not(
+def test_a_model_trained_on_each_row_once_is_not(
     language_model: LanguageModel, tmp_path: Path
 ) -> None:
     found, _ = attacked(

@@ -122,7 +122,7 @@ def test_numbers_known_from_adverts_are_no_social_security_numbers() -> None:
     assert find_pii(["078-05-1120", "219-09-9999", "SSN 078051120"], ["us_ssn"]) == []
 
 
-def test_what_one_kind_claims_is_no_finding_of_another_even_if_only_that_is_asked_for() -> None:
+def test_what_one_kind_claims_is_no_finding_of_another_even_if_only_that_is_wanted() -> None:
     text = "pay DE89 3704 0044 0532 0130 00, call 030 9018200"
     assert [one.kind for one in find_pii([text])] == ["iban", "phone"]
     assert [one.start for one in find_pii([text], ["phone"])] == [text.index("030 9")]
@@ -150,12 +150,12 @@ def test_what_one_kind_claims_is_no_finding_of_another_even_if_only_that_is_aske
         ),
     ],
 )
-def test_places_are_those_of_the_text_as_it_is(text: str, kind: str, span: str) -> None:
+def test_places_refer_to_the_original_text(text: str, kind: str, span: str) -> None:
     assert found(text) == [(kind, span)]
 
 
 @given(st.text() | st.text("0123456789 -.()/+@:aZ\u200b\u00a0－１", max_size=80))
-def test_findings_are_ordered_apart_and_inside_the_text(text: str) -> None:
+def test_findings_are_ordered_disjoint_and_inside_the_text(text: str) -> None:
     findings = find_pii(["", text])
     places = [place for one in findings for place in (one.start, one.end)]
     assert places == sorted(places)
@@ -181,7 +181,7 @@ def test_findings_are_ordered_apart_and_inside_the_text(text: str) -> None:
         ("4111\u200b１１１１11111234", "…1234"),
     ],
 )
-def test_masked_tells_the_kind_and_not_the_content(whole: str, shown: str) -> None:
+def test_masking_shows_the_kind_and_not_the_content(whole: str, shown: str) -> None:
     text = f"see {whole}!"
     assert masked(text, 4, 4 + len(whole)) == shown
 
@@ -259,7 +259,7 @@ def test_presidio_finds_nothing_new_in_clean_numbers() -> None:
     assert find_pii_presidio(texts) == []
 
 
-def test_missing_presidio_is_said_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_presidio_is_an_error_with_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "presidio_analyzer", None)
     with pytest.raises(InputError, match=r"Fix: pip install 'take\[pii\]'"):
         find_pii(["x"], engine="presidio")

@@ -71,5 +71,5 @@ def test_cards_of_nineteen_digits_are_found_whole() -> None:
         assert [tuple(one) for one in find_pii([number])] == [(0, "card", 0, 19)]
 
 
-def test_the_sentences_alone_hold_nothing() -> None:
+def test_the_sentences_alone_contain_nothing() -> None:
     assert find_pii([sentence.format("this") for sentence in SENTENCES]) == []

@@ -61,7 +61,7 @@ def test_real_rows_are_the_baseline() -> None:
     assert look("x", "y").counts.real_rows.rows == len(HELD_OUT)
 
 
-def test_personal_data_is_masked_and_known_from_invented() -> None:
+def test_personal_data_is_masked_and_marked_if_in_the_corpus() -> None:
     found = look("ask JO@example.org !", "or call ann@example.com", "nothing here")
     pii = found.counts.pii["distilled"]
     assert (pii.rows, pii.in_corpus, pii.kinds) == (2, 1, {"email": 2})
@@ -71,7 +71,7 @@ def test_personal_data_is_masked_and_known_from_invented() -> None:
     assert "ann" not in " ".join(rows["span"]).casefold()
 
 
-def test_only_the_kinds_asked_for_are_looked_for() -> None:
+def test_only_the_configured_kinds_are_searched() -> None:
     found = look("ask jo@example.org", "x", pii=PiiSettings(kinds=("iban",)))
     assert found.counts.pii["distilled"].rows == 0
 
@@ -82,7 +82,7 @@ def test_nothing_found_is_an_empty_table_with_its_types() -> None:
     assert findings["value"].dtype == "float64"
 
 
-def test_pairs_are_looked_at_in_both_texts() -> None:
+def test_both_texts_of_a_pair_are_searched() -> None:
     def pairs(mark: str, *rows: tuple[str, str]) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=["text_a", "text_b"]).assign(
             id=[f"{mark}{i}" for i in range(len(rows))]

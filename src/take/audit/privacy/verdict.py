@@ -7,7 +7,7 @@ too small to show anything is not flagged by chance. A check that is inconclusiv
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, field_validator
 
@@ -27,6 +27,10 @@ from take.audit.privacy.report import (
 from take.frozen import Frozen
 from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
 
+_Count = Annotated[int | None, Field(ge=1)]
+_Share = Annotated[float | None, Field(ge=0, le=1)]
+_Auc = Annotated[float | None, Field(ge=0.5, le=1)]
+
 
 class Limits(Frozen):
     """`limits` within `params:audit.gate`: from which figure on a check says review or block.
@@ -35,42 +39,19 @@ class Limits(Frozen):
     stop an export. Where a limit is null, the check never gives that verdict.
     """
 
-    verbatim_block: int | None = Field(
-        default=1, ge=1, description="distilled rows that copy a training row word for word"
-    )
-    near_copies_block: int | None = Field(
-        default=1, ge=1, description="distilled rows that nearly copy one"
-    )
-    pool_copies_review: float | None = Field(
-        default=0.001,
-        ge=0,
-        le=1,
-        description="share of the pool that copies, or nearly, and is beyond that of real rows",
-    )
-    shared_spans_review: int | None = Field(
-        default=1, ge=1, description="distilled rows with a long run of a training row's words"
-    )
-    closer_review: float | None = Field(
-        default=0.5, ge=0, le=1, description="rows closer to rows trained on than to others, share"
-    )
-    closer_block: float | None = Field(default=0.6, ge=0, le=1)
-    pii_review: int | None = Field(
-        default=1, ge=1, description="distilled rows with what looks like personal data"
-    )
-    pii_block: int | None = Field(
-        default=1, ge=1, description="distilled rows with such data that the corpus contains, too"
-    )
-    auc_review: float | None = Field(
-        default=0.6, ge=0.5, le=1, description="AUC of membership inference"
-    )
-    auc_block: float | None = Field(default=0.8, ge=0.5, le=1)
-    tpr_review: float | None = Field(
-        default=0.05, ge=0, le=1, description="share found at 1 % false alarms"
-    )
-    tpr_block: float | None = Field(default=0.25, ge=0, le=1)
-    extraction_block: int | None = Field(
-        default=1, ge=1, description="planted secrets that the language model wrote down"
-    )
+    verbatim_block: _Count = 1  # distilled rows that copy a training row word for word
+    near_copies_block: _Count = 1  # distilled rows that nearly copy one
+    pool_copies_review: _Share = 0.001  # of the pool that copies, and more than real rows do
+    shared_spans_review: _Count = 1  # distilled rows with a long run of a training row's words
+    closer_review: _Share = 0.5  # of rows closer to rows trained on than to others
+    closer_block: _Share = 0.6
+    pii_review: _Count = 1  # distilled rows with what looks like personal data
+    pii_block: _Count = 1  # distilled rows with such data that the corpus contains, too
+    auc_review: _Auc = 0.6  # of membership inference
+    auc_block: _Auc = 0.8
+    tpr_review: _Share = 0.05  # of members found at 1 % false alarms
+    tpr_block: _Share = 0.25
+    extraction_block: _Count = 1  # planted secrets that the language model generated
 
 
 class GateSettings(Frozen):
