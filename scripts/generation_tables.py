@@ -120,8 +120,8 @@ def _quality(reports: Reports) -> None:
             {side: r["words"][side]["mean"] for side in ("pool", "corpus")}, ".1f"
         ),
         "perplexity, base model": lambda r: _pair(r["perplexity"], ".0f"),
-        "closer to a trained row than 99 % of real rows": lambda r: closest(r, "below_held_out_p1"),
-        "closer to a trained row than 95 % of real rows": lambda r: closest(r, "below_held_out_p5"),
+        "closer to a trained row than 99 % of real rows": lambda r: closest(r, "below_real_p1"),
+        "closer to a trained row than 95 % of real rows": lambda r: closest(r, "below_real_p5"),
     }
     rows = [[name, *map(show, reports.values())] for name, show in measures.items()]
     print_table(["pool (real rows in brackets)", *reports], rows)

@@ -21,7 +21,7 @@ class Frozen(BaseModel):
       Extra inputs are not permitted ...
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 def meanings(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -40,4 +40,4 @@ def meanings(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, st
             star = "*." if get_origin(field.annotation) is dict else ""
             yield from meanings(parts[0], f"{prefix}{name}.{star}")
         else:
-            yield prefix + name, field.description or ""
+            yield prefix + name, " ".join((field.description or "").split())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import NonNegativeInt, model_validator
 
 from take.frozen import Frozen
 from take.generation.screening.reasons import KEPT, Reason
@@ -127,7 +127,8 @@ class Account(Frozen):
 
     generated: NonNegativeInt
     kept: NonNegativeInt
-    dropped: dict[Reason, NonNegativeInt] = Field(description="by reason, in the checks' order")
+    dropped: dict[Reason, NonNegativeInt]
+    """By reason, in the checks' order."""
 
     @model_validator(mode="after")
     def _adds_up(self) -> Account:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from pydantic import BaseModel, Field
-
 from take.frozen import Frozen
 
 
@@ -15,45 +13,47 @@ class RowCounts(Frozen):
     corpus_rows: int
     train_rows: int
     validation_rows: int
-    train_tokens: int = Field(description="prompts, texts and end tokens of the training rows")
+    train_tokens: int
+    """Prompts, texts and end tokens of the training rows."""
     train_rows_by_class: list[int]
-    short_classes: list[int] = Field(
-        description="classes that ran out of rows while others had some left: their rows are not "
-        "repeated, the others took their share"
-    )
-    cut_texts: int = Field(description="texts too long, cut after a whole sentence if one fits")
-    left_out_pairs: int = Field(description="pairs too long, not used at all")
+    short_classes: list[int]
+    """Classes that ran out of rows while others had some left: their rows are not repeated, the
+    others took their share."""
+    cut_texts: int
+    """Texts too long, cut after a whole sentence if one fits."""
+    left_out_pairs: int
+    """Pairs too long, not used at all."""
 
 
-class ValidationLoss(BaseModel):
+class ValidationLoss(Frozen):
     """Mean cross-entropy per token, in nats, on the validation rows."""
 
-    update: int = Field(description="after how many updates; 0 is before training")
+    update: int
+    """After how many updates; 0 is before training."""
     loss: float
 
 
-class PrivacyReport(BaseModel):
+class PrivacyReport(Frozen):
     """The privacy budget that DP-SGD spent."""
 
-    epsilon: float = Field(
-        description="of the adapter's fine-tuning on the chosen rows, for one row more or less; it "
-        "does not cover what else is computed from the corpus (scores, the choice of rows by their "
-        "length, screening, selection)"
-    )
+    epsilon: float
+    """Of the adapter's fine-tuning on the chosen rows, for one row more or less; it does not cover
+    what else is computed from the corpus (scores, the choice of rows by their length, screening,
+    selection)."""
     delta: float
     target_epsilon: float
     noise_multiplier: float
     clip_norm: float
-    sample_rate: float = Field(description="each row's chance to be in an update")
+    sample_rate: float
+    """Each row's chance to be in an update."""
     accountant: str
-    updates: int = Field(description="including those that drew no row")
-    repeatable: bool = Field(
-        description="whether a setting seeded the noise: then ε does not protect from those who "
-        "know that setting"
-    )
+    updates: int
+    """Including those that drew no row."""
+    repeatable: bool
+    """Whether a setting seeded the noise: then ε does not protect from those who know it."""
 
 
-class FineTuningReport(BaseModel):
+class FineTuningReport(Frozen):
     """The numbers of one fine-tuning."""
 
     language_model: str
@@ -63,18 +63,24 @@ class FineTuningReport(BaseModel):
     updates: int
     planned_updates: int
     stopped_early: bool
-    epochs: float = Field(description="tokens trained on, over the tokens of the training rows")
-    tokens: int = Field(description="trained on, repeats counted, padding not")
-    padding_share: float = Field(description="share of the computed positions that are padding")
-    tokens_per_second: float = Field(description="in updates, without evaluations")
-    seconds: float = Field(description="in total, over all resumed parts")
-    resumed: int = Field(description="how often it continued from a checkpoint")
-    train_loss: list[float] = Field(
-        description="mean per token over equal parts of the updates, at most 100; empty under "
-        "privacy, because it is computed from the rows without noise"
-    )
+    epochs: float
+    """Tokens trained on, over the tokens of the training rows."""
+    tokens: int
+    """Trained on, repeats counted, padding not."""
+    padding_share: float
+    """Share of the computed positions that are padding."""
+    tokens_per_second: float
+    """In updates, without evaluations."""
+    seconds: float
+    """In total, over all resumed parts."""
+    resumed: int
+    """How often it continued from a checkpoint."""
+    train_loss: list[float]
+    """Mean per token over equal parts of the updates, at most 100; empty under privacy, because it
+    is computed from the rows without noise."""
     validation_loss: list[ValidationLoss]
-    kept_update: int = Field(description="the update whose weights were kept")
+    kept_update: int
+    """The update whose weights were kept."""
     privacy: PrivacyReport | None = None
 
 

@@ -12,60 +12,33 @@ from take.frozen import Frozen
 class PrivacySettings(Frozen):
     """Differentially private fine-tuning (DP-SGD): how much one training row may show."""
 
-    target_epsilon: float = Field(
-        gt=0, le=100, description="ε that all updates together may spend; 1 to 10 is usual"
-    )
-    delta: float | None = Field(
-        default=None,
-        gt=0,
-        lt=0.1,
-        description="δ, the chance that ε does not hold; by default a tenth of 1 / training rows",
-    )
-    clip_norm: float = Field(
-        default=1.0,
-        gt=0,
-        le=1000,
-        description="largest norm of one row's gradient; noise is in units of it",
-    )
-    accountant: Literal["prv", "rdp"] = Field(
-        default="prv",
-        description="how ε is counted: 'prv' needs 5 to 20 % less noise, 'rdp' is a looser bound",
-    )
-    noise_seed: int | None = Field(
-        default=None,
-        ge=0,
-        description="without it, noise and row sampling come from the operating system's entropy, "
-        "and no two runs are the same; a number makes the run repeatable, but whoever knows it can "
-        "remove the noise, so that ε protects nobody: for tests",
-    )
+    target_epsilon: float = Field(gt=0, le=100)
+    """ε that all updates together may spend; 1 to 10 is usual."""
+    delta: float | None = Field(default=None, gt=0, lt=0.1)
+    """δ, the chance that ε does not hold; by default a tenth of 1 / training rows."""
+    clip_norm: float = Field(default=1.0, gt=0, le=1000)
+    """Largest norm of one row's gradient; noise is in units of it."""
+    accountant: Literal["prv", "rdp"] = "prv"
+    """How ε is counted: 'prv' needs 5 to 20 % less noise, 'rdp' is a looser bound."""
+    noise_seed: int | None = Field(default=None, ge=0)
+    """Without it, noise and row sampling come from the operating system's entropy, and no two runs
+    are the same; a number makes the run repeatable, but whoever knows it can remove the noise, so
+    that ε protects nobody: for tests."""
 
 
 class CanarySettings(Frozen):
     """Made-up secrets among the training rows, with which the audit measures memorisation."""
 
-    planted: int = Field(
-        default=32, ge=0, le=10_000, description="secrets trained on; 0: none, and no such test"
-    )
-    controls: int = Field(
-        default=448,
-        ge=32,
-        le=100_000,
-        description="secrets drawn in the same way but not trained on; with fewer than 440, what "
-        "is found at 1 % false alarms has no lower bound",
-    )
-    repeats: int = Field(
-        default=1,
-        ge=1,
-        le=1000,
-        description="how often each stands among the rows: more than 1 shows what happens to a "
-        "text that the corpus repeats",
-    )
-    most_share: float = Field(
-        default=0.05,
-        gt=0,
-        le=1,
-        description="of the training tokens, at most: a small corpus has fewer canaries",
-    )
+    planted: int = Field(default=32, ge=0, le=10_000)
+    """Secrets trained on; 0: none, and no such test."""
+    controls: int = Field(default=448, ge=32, le=100_000)
+    """Secrets drawn in the same way but not trained on; with fewer than 440, what is found at 1 %
+    false alarms has no lower bound."""
+    repeats: int = Field(default=1, ge=1, le=1000)
+    """How often each stands among the rows: more than 1 shows what happens to a text that the
+    corpus repeats."""
+    most_share: float = Field(default=0.05, gt=0, le=1)
+    """Of the training tokens, at most: a small corpus has fewer canaries."""
 
 
 class FineTuningSettings(Frozen):
@@ -75,82 +48,47 @@ class FineTuningSettings(Frozen):
     'lora'
     """
 
-    method: Literal["lora", "full"] = Field(
-        default="lora",
-        description="'lora' trains small matrices in all linear layers but the head; 'full' "
-        "trains all weights, at four times the memory",
-    )
+    method: Literal["lora", "full"] = "lora"
+    """'lora' trains small matrices in all linear layers but the head; 'full' trains all weights, at
+    four times the memory."""
     lora_rank: int = Field(default=16, ge=1, le=1024)
-    lora_alpha: int = Field(
-        default=32, ge=1, le=10_000, description="the adapter counts alpha / rank times"
-    )
+    lora_alpha: int = Field(default=32, ge=1, le=10_000)
+    """The adapter counts alpha / rank times."""
     lora_dropout: float = Field(default=0.0, ge=0, lt=1)
 
-    token_budget: int = Field(
-        default=40_000,
-        ge=1,
-        le=10**12,
-        description="tokens of prompts and texts to train on, all epochs together; a large corpus "
-        "is cut to it, evenly over classes, a small one repeats up to max_epochs",
-    )
-    max_epochs: int = Field(default=3, ge=1, le=1000, description="times a row is seen, at most")
-    max_text_tokens: int = Field(
-        default=256,
-        ge=2,
-        le=100_000,
-        description="with the end token; longer texts are cut, longer pairs left out",
-    )
-    row_sampling: Literal["balanced", "knowledge"] = Field(
-        default="balanced",
-        description="which rows of a class are taken if the budget does not reach all: any, or "
-        "the more likely the more weight scoring gave them",
-    )
+    token_budget: int = Field(default=40_000, ge=1, le=10**12)
+    """Tokens of prompts and texts to train on, all epochs together; a large corpus is cut to it,
+    evenly over classes, a small one repeats up to max_epochs."""
+    max_epochs: int = Field(default=3, ge=1, le=1000)
+    """Times a row is seen, at most."""
+    max_text_tokens: int = Field(default=256, ge=2, le=100_000)
+    """With the end token; longer texts are cut, longer pairs left out."""
+    row_sampling: Literal["balanced", "knowledge"] = "balanced"
+    """Which rows of a class are taken if the budget does not reach all: any, or the more likely the
+    more weight scoring gave them."""
 
-    batch_rows: int = Field(default=8, ge=1, le=4096, description="rows in memory at a time")
-    accumulation: int = Field(default=1, ge=1, le=4096, description="batches per update")
-    learning_rate: float = Field(
-        default=1e-3,
-        gt=0,
-        le=1,
-        description="at its highest; 3e-4 to 2e-3 suits 'lora', 1e-5 to 5e-5 suits 'full'",
-    )
+    batch_rows: int = Field(default=8, ge=1, le=4096)
+    """Rows in memory at a time."""
+    accumulation: int = Field(default=1, ge=1, le=4096)
+    """Batches per update."""
+    learning_rate: float = Field(default=1e-3, gt=0, le=1)
+    """At its highest; 3e-4 to 2e-3 suits 'lora', 1e-5 to 5e-5 suits 'full'."""
     weight_decay: float = Field(default=0.0, ge=0, le=1)
-    clip_norm: float = Field(
-        default=1.0,
-        gt=0,
-        le=1000,
-        description="largest norm of an update's gradient; under privacy its own clip_norm counts",
-    )
+    clip_norm: float = Field(default=1.0, gt=0, le=1000)
+    """Largest norm of an update's gradient; under privacy its own clip_norm counts."""
 
-    validation_rows: int = Field(
-        default=256,
-        ge=0,
-        le=100_000,
-        description="train rows that the loss is measured on and that are never trained on; at "
-        "most a fifth of a class",
-    )
-    evaluations: int = Field(
-        default=4,
-        ge=0,
-        le=1000,
-        description="how often the validation loss is measured after the start; the weights with "
-        "the lowest are kept. 0: there are no validation rows, and the last weights are kept",
-    )
-    patience: int = Field(
-        default=2,
-        ge=1,
-        le=1000,
-        description="stop after this many evaluations in a row without a lower validation loss",
-    )
-    checkpoint_seconds: float = Field(
-        default=30,
-        ge=0,
-        le=86_400,
-        description="what a killed run loses at most; longer where writing takes long",
-    )
-    privacy: PrivacySettings | None = Field(
-        default=None, description="differential privacy of the training rows; needs take[privacy]"
-    )
+    validation_rows: int = Field(default=256, ge=0, le=100_000)
+    """Train rows that the loss is measured on and that are never trained on; at most a fifth of a
+    class."""
+    evaluations: int = Field(default=4, ge=0, le=1000)
+    """How often the validation loss is measured after the start; the weights with the lowest are
+    kept. 0: there are no validation rows, and the last weights are kept."""
+    patience: int = Field(default=2, ge=1, le=1000)
+    """Stop after this many evaluations in a row without a lower validation loss."""
+    checkpoint_seconds: float = Field(default=30, ge=0, le=86_400)
+    """What a killed run loses at most; longer where writing takes long."""
+    privacy: PrivacySettings | None = None
+    """Differential privacy of the training rows; needs take[privacy]."""
     canaries: CanarySettings = CanarySettings()
     seed: int = Field(default=0, ge=0, lt=2**32)
 

@@ -1,4 +1,4 @@
-"""Whether the pool is close to every corpus row, and too close to the rows it was trained on."""
+"""Distances between pool and corpus: coverage, and closeness to the training rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from take.generation.quality.evidence import Matched, PoolEvidence, QualitySettings
 from take.generation.quality.report import ClosestRecord, Cover, Coverage, Region, Spread
-from take.rows.arrays import Bools, Float32
+from take.rows.arrays import Bools, Float32, Int64
 from take.rows.nearest import Nearest, NearestByClass, nearest, nearest_by_class
 from take.rows.regions import far_regions, region_table
 
@@ -22,7 +21,7 @@ _PROBE_ROWS = 2000
 
 
 class Covered(NamedTuple):
-    """How far each corpus row is from the pool and from the real rows it is compared with."""
+    """How far each corpus row is from the pool and from equally many real rows."""
 
     pool: NearestByClass
     """From the whole pool."""
@@ -30,7 +29,7 @@ class Covered(NamedTuple):
     """From as many generated rows as there are real ones."""
     real: NearestByClass
     outside: Bools
-    """The corpus rows that are not among the real ones: coverage is measured on these."""
+    """The corpus rows that are not among the real rows: those that are measured."""
 
 
 class Regions(NamedTuple):
@@ -43,10 +42,10 @@ class Regions(NamedTuple):
 def closest_record(
     evidence: PoolEvidence, matched: Matched, settings: QualitySettings
 ) -> ClosestRecord | None:
-    """Distances to the closest row trained on, of generated rows and of real rows.
+    """Distances of generated rows and of real rows to the closest training row.
 
     A model that copies its training rows generates rows closer to them than real rows are to each
-    other. A real row that was trained on is compared with all such rows but itself.
+    other. Real rows that were trained on are compared with all training rows but themselves.
     """
     seen_rows = np.flatnonzero(evidence.seen)
     if len(seen_rows) < 2:
@@ -70,9 +69,9 @@ def closest_record(
 
 
 def covered(evidence: PoolEvidence, matched: Matched, settings: QualitySettings) -> Covered:
-    """The distances that coverage is made of; each streams the corpus once."""
+    """The distances of coverage; each is one pass over the corpus."""
 
-    def distances(references: Float32, labels: NDArray[np.int64]) -> NearestByClass:
+    def distances(references: Float32, labels: Int64) -> NearestByClass:
         return nearest_by_class(
             evidence.embeddings, evidence.corpus_labels, references, labels, settings.block_rows
         )
@@ -91,7 +90,7 @@ def covered(evidence: PoolEvidence, matched: Matched, settings: QualitySettings)
 def coverage(
     evidence: PoolEvidence, matched: Matched, found: Covered, rng: np.random.Generator
 ) -> Coverage:
-    """r̄ = 1/N Σ_n min_c ‖φ(z_n) − φ(z̃_c)‖ (Assumption 1 of the paper), and that of real rows."""
+    """r̄ = 1/N Σ_n min_c ‖φ(z_n) − φ(z̃_c)‖ (Assumption 1 of the paper), for pool and real rows."""
     unseen = found.outside & ~evidence.seen
     enough = int(unseen.sum()) >= _FEWEST_UNSEEN_ROWS
     probes = rng.permutation(np.flatnonzero(unseen if enough else found.outside))[:_PROBE_ROWS]
@@ -145,7 +144,7 @@ def equivalent_rows(mean_distance: float, queries: Float32, references: Float32)
 
 
 def mean_ratio(first: Float32, second: Float32) -> tuple[float | None, float | None, float | None]:
-    """Means of two sets of distances and the ratio of the means; none of what is undefined.
+    """Means of two sets of distances and their ratio; None for what is undefined.
 
     >>> mean_ratio(np.array([3.0], dtype=np.float32), np.array([2.0], dtype=np.float32))
     (3.0, 2.0, 1.5)

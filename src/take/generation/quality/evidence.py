@@ -24,24 +24,18 @@ class QualitySettings(Frozen):
     """
 
     seed: int = Field(default=0, ge=0, lt=2**32)
-    block_rows: int = Field(
-        default=2048, ge=1, le=1_000_000, description="corpus rows in memory at a time"
-    )
-    bleu_hypotheses: int = Field(
-        default=200, ge=1, le=100_000, description="rows self-BLEU is the mean of"
-    )
-    bleu_references: int = Field(
-        default=500, ge=1, le=100_000, description="other rows that each of them is compared with"
-    )
-    perplexity_rows: int = Field(
-        default=128, ge=1, le=100_000, description="rows of pool and of corpus the base LM reads"
-    )
-    mauve_rows: int = Field(
-        default=2000, ge=20, le=50_000, description="rows of pool and of corpus MAUVE compares"
-    )
-    worst_regions: int = Field(
-        default=5, ge=1, le=100, description="regions that the worst covered rows are grouped into"
-    )
+    block_rows: int = Field(default=2048, ge=1, le=1_000_000)
+    """Corpus rows in memory at a time."""
+    bleu_hypotheses: int = Field(default=200, ge=1, le=100_000)
+    """Rows self-BLEU is the mean of."""
+    bleu_references: int = Field(default=500, ge=1, le=100_000)
+    """Other rows that each of them is compared with."""
+    perplexity_rows: int = Field(default=128, ge=1, le=100_000)
+    """Rows of pool and of corpus the base LM reads."""
+    mauve_rows: int = Field(default=2000, ge=20, le=50_000)
+    """Rows of pool and of corpus MAUVE compares."""
+    worst_regions: int = Field(default=5, ge=1, le=100)
+    """Regions that the worst covered rows are grouped into."""
 
 
 @dataclass(frozen=True)

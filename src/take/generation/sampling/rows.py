@@ -32,25 +32,21 @@ class SamplingSettings(Frozen):
     0.8
     """
 
-    rows: int = Field(
-        default=5000, ge=1, le=10_000_000, description="M, rows to keep, even over classes"
-    )
-    tries: float = Field(
-        default=3.0, ge=1, le=100, description="rows generated per row wanted, at most, in a class"
-    )
+    rows: int = Field(default=5000, ge=1, le=10_000_000)
+    """M, rows to keep, even over classes."""
+    tries: float = Field(default=3.0, ge=1, le=100)
+    """Rows generated per row wanted, at most, in a class."""
     seed: int = Field(default=0, ge=0, lt=2**32)
 
     temperature: float = Field(default=0.85, gt=0, le=5)
-    top_p: float = Field(default=0.95, gt=0, le=1, description="1 keeps the whole tail")
-    top_k: int | None = Field(
-        default=200, ge=1, description="most likely tokens to choose from; none: all"
-    )
-    repetition_penalty: float = Field(
-        default=1.0, ge=1, le=5, description="a token already written is this much less likely"
-    )
-    length_quantiles: tuple[float, float] = Field(
-        default=(0.005, 0.995), description="of the corpus's lengths in tokens: shortest, longest"
-    )
+    top_p: float = Field(default=0.95, gt=0, le=1)
+    """1 keeps the whole tail."""
+    top_k: int | None = Field(default=200, ge=1)
+    """Most likely tokens to choose from; none: all."""
+    repetition_penalty: float = Field(default=1.0, ge=1, le=5)
+    """A token already written is this much less likely."""
+    length_quantiles: tuple[float, float] = (0.005, 0.995)
+    """Of the corpus's lengths in tokens: shortest, longest."""
 
     @field_validator("length_quantiles")
     @classmethod
@@ -61,9 +57,8 @@ class SamplingSettings(Frozen):
         return bounds
 
     decoder: DecoderName = "openvino_int8"
-    batch_rows: int = Field(
-        default=256, ge=8, le=4096, multiple_of=8, description="rows written at once"
-    )
+    batch_rows: int = Field(default=256, ge=8, le=4096, multiple_of=8)
+    """Rows written at once."""
 
 
 class LengthBounds(Frozen):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, Field
 
+from take.frozen import Frozen
 from take.generation.finetuning.adapter import load_tuned, public_name
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.decoders import Decoder, load_decoder
@@ -26,18 +26,23 @@ _logger = logging.getLogger(__name__)
 _NOT_OF_A_ROW = {"rows", "tries"}
 
 
-class SamplingReport(BaseModel):
+class SamplingReport(Frozen):
     """Counts and rates of sampling. Holds no text."""
 
     language_model: str
     decoder: str
     rows_generated: int
     rows_kept: int
-    shortest_tokens: int = Field(description="learned from the corpus")
-    longest_tokens: int = Field(description="learned from the corpus")
-    mean_tokens: float = Field(description="of a generated row, without the end token")
-    tokens_written: int = Field(description="in this run; rows found on disk are not counted")
-    seconds: float = Field(description="spent generating in this run, without screening")
+    shortest_tokens: int
+    """Learned from the corpus."""
+    longest_tokens: int
+    """Learned from the corpus."""
+    mean_tokens: float
+    """Of a generated row, without the end token."""
+    tokens_written: int
+    """In this run; rows found on disk are not counted."""
+    seconds: float
+    """Spent generating in this run, without screening."""
     tokens_per_second: float
 
 

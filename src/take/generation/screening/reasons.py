@@ -48,49 +48,24 @@ class ScreeningSettings(Frozen):
     0.65
     """
 
-    loop_repeats: int = Field(
-        default=4, ge=2, le=100, description="a phrase of 1 … 4 words this often in a row is a loop"
-    )
-    loop_characters: int = Field(
-        default=7, ge=3, le=1000, description="one character this often in a row is a loop"
-    )
-    foreign_script_share: float = Field(
-        default=0.1, ge=0, le=1, description="most letters in scripts that the corpus hardly uses"
-    )
-    unknown_word_share: float = Field(
-        default=0.45,
-        ge=0,
-        le=1,
-        description="a share of words unknown to the corpus that is always allowed",
-    )
-    corpus_tail: float = Field(
-        default=0.001,
-        ge=0,
-        le=0.1,
-        description="share of the corpus's own texts that may exceed the bounds on loops and "
-        "unknown words learned from it",
-    )
-    verbatim_words: int = Field(
-        default=8,
-        ge=1,
-        le=1000,
-        description="one copied text of at least this many words makes a pair a copy",
-    )
-    near_copy_words: int = Field(
-        default=6, ge=1, le=1000, description="shorter rows are copies only if they are equal"
-    )
-    near_copy_overlap: float = Field(
-        default=0.65, ge=0.3, le=1, description="Jaccard index of words that makes a near copy"
-    )
-    near_copy_cosine: float | None = Field(
-        default=0.9,
-        ge=0.5,
-        le=1,
-        description="cosine of embeddings that makes a near copy; null turns it off",
-    )
-    contradiction_threshold: float | None = Field(
-        default=0.9,
-        gt=0,
-        le=1,
-        description="the probe's confidence in another label that drops a row; null turns it off",
-    )
+    loop_repeats: int = Field(default=4, ge=2, le=100)
+    """A phrase of 1 … 4 words this often in a row is a loop."""
+    loop_characters: int = Field(default=7, ge=3, le=1000)
+    """One character this often in a row is a loop."""
+    foreign_script_share: float = Field(default=0.1, ge=0, le=1)
+    """Most letters in scripts that the corpus hardly uses."""
+    unknown_word_share: float = Field(default=0.45, ge=0, le=1)
+    """A share of words unknown to the corpus that is always allowed."""
+    corpus_tail: float = Field(default=0.001, ge=0, le=0.1)
+    """Share of the corpus's own texts that may exceed the bounds on loops and unknown words learned
+    from it."""
+    verbatim_words: int = Field(default=8, ge=1, le=1000)
+    """One copied text of at least this many words makes a pair a copy."""
+    near_copy_words: int = Field(default=6, ge=1, le=1000)
+    """Shorter rows are copies only if they are equal."""
+    near_copy_overlap: float = Field(default=0.65, ge=0.3, le=1)
+    """Jaccard index of words that makes a near copy."""
+    near_copy_cosine: float | None = Field(default=0.9, ge=0.5, le=1)
+    """Cosine of embeddings that makes a near copy; null turns it off."""
+    contradiction_threshold: float | None = Field(default=0.9, gt=0, le=1)
+    """The probe's confidence in another label that drops a row; null turns it off."""
