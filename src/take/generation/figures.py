@@ -24,7 +24,7 @@ _REAL = ("real rows", _GREY)
 
 
 def generation_figure(ledger: LedgerReport, fine_tuning: FineTuningReport) -> Any:
-    """Whether fine-tuning still helped, and what became of the rows each class generated."""
+    """The losses of fine-tuning, and how many rows of each class were kept or dropped."""
     from plotly.graph_objects import Bar, Figure, Scatter
     from plotly.subplots import make_subplots
 
@@ -70,19 +70,19 @@ def generation_figure(ledger: LedgerReport, fine_tuning: FineTuningReport) -> An
 
 
 def pool_figure(report: PoolQuality) -> Any:
-    """Generated rows beside real ones in six panels, each with a sentence on how to read it."""
+    """Generated and real rows in six panels, each with a sentence on how to read it."""
     share = f"{report.rows / report.generated:.0%} kept" if report.generated else "none judged"
     cover, closest = report.coverage.any_class, report.closest_record
     copies = "" if closest is None else f": {closest.below_real_p1:.1%} of rows left of the line"
     panels = [
         (
             f"{report.generated:,} rows generated, {share}",
-            "What became of every row the language model wrote.",
+            "How many generated rows were kept, or dropped for which reason.",
         ),
         (
             "Does the text match its label?",
-            "Share of rows in which a probe reads the given label off the text. Orange near grey: "
-            "the language model obeys its labels.",
+            "Share of rows for which a probe predicts the given label. Orange near grey: the "
+            "language model follows its labels.",
         ),
         (
             "Variety",
@@ -110,7 +110,7 @@ def pool_figure(report: PoolQuality) -> Any:
     _agreement_bars(figure, report)
     _variety_bars(figure, report)
     _curves(figure, (report.words.pool, report.words.corpus), 2, 1, "words")
-    # A few rows of great length would press all others against the axis.
+    # A few very long rows would leave no room for the others.
     longest = max(report.words.pool.p99, report.words.corpus.p99)
     figure.update_xaxes(range=[0, 1.05 * longest], row=2, col=1)
     if closest is not None:
@@ -121,12 +121,12 @@ def pool_figure(report: PoolQuality) -> Any:
 
 
 def classes_figure(report: PoolQuality) -> Any:
-    """Which classes, and which regions of the corpus, the pool serves worst."""
+    """The classes and the regions of the corpus that the pool covers worst."""
     panels = [
         (
             "Variety by class",
-            "Self-BLEU: how much of a row other rows already say. Blue far above grey: the class "
-            "is written in the same phrases again and again.",
+            "Self-BLEU: how much of a row is in other rows, too. Blue far above grey: the class "
+            "repeats the same phrases.",
         ),
         (
             "Coverage by class",
@@ -135,8 +135,8 @@ def classes_figure(report: PoolQuality) -> Any:
         ),
         (
             "Worst covered regions",
-            "Mean distance of the corpus's worst covered rows, in groups of like rows. Grey "
-            "nearly as high: odd rows; far below: the pool forgot them.",
+            "Mean distance of the corpus's worst covered rows, in groups of similar rows. Grey "
+            "nearly as high: unusual rows; far below: the pool misses them.",
         ),
     ]
     figure = _grid(panels, rows=1, columns=3)
@@ -146,7 +146,7 @@ def classes_figure(report: PoolQuality) -> Any:
     _bars(figure, names, [each.self_bleu_pool for each in classes], 1, 1, _POOL, legend=True)
     _bars(figure, names, [each.self_bleu_corpus for each in classes], 1, 1, _REAL, legend=True)
     _bars(figure, names, [each.coverage_ratio for each in classes], 1, 2, _POOL)
-    figure.update_traces(textposition="inside", row=1, col=2)  # the line would cross them
+    figure.update_traces(textposition="inside", row=1, col=2)  # the line would cross the numbers
     figure.add_hline(y=COVERAGE_BAR, line_dash="dot", line_color=_GREY, row=1, col=2)
     regions = report.worst_regions
     labels = [f"{name}<br>{each.share:.1%}" for name, each in regions.items()]
@@ -164,7 +164,7 @@ def _grid(panels: Sequence[tuple[str, str]], rows: int, columns: int) -> Any:
     from plotly.subplots import make_subplots
 
     captions = [wrap(caption, _CAPTION_WIDTH) for _, caption in panels]
-    n_lines = max(map(len, captions))  # padded to one height, so that titles stand in a row
+    n_lines = max(map(len, captions))  # padded to the same height, so that titles are aligned
     titles = [
         f"<b>{title}</b><br><span style='font-size:11px;color:#666'>"
         + "<br>".join([*lines, *[" "] * (n_lines - len(lines))])

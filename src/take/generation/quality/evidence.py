@@ -40,10 +40,10 @@ class QualitySettings(Frozen):
 
 @dataclass(frozen=True)
 class PoolEvidence:
-    """A pool, its ledger and its corpus; refused if they do not fit together."""
+    """A pool, all generated rows and the corpus; refused if they do not fit together."""
 
     pool: pd.DataFrame
-    """The rows kept: id, text or text_a and text_b, label, label_name, probe_label, …"""
+    """The kept rows: id, text or text_a and text_b, label, label_name, probe_label, …"""
     judged: pd.DataFrame
     """Every generated row: label, reason ("" if kept), probe_label (NA if not embedded), texts."""
     pool_embeddings: Embeddings
@@ -53,7 +53,7 @@ class PoolEvidence:
     seen: Bools
     """The corpus rows the language model was fine-tuned on."""
     probe_weights: Float32 | None = None
-    """(C, d) of the probe that judged the labels; without it, real rows have no agreement."""
+    """(C, d) of the probe that predicts labels; without it, real rows have no agreement."""
     probe_biases: Float32 | None = None
     """(C,)."""
 
@@ -98,15 +98,15 @@ class PoolEvidence:
 
     @cached_property
     def pool_features(self) -> Float32:
-        """φ of the pool: some thousands of rows, small enough to hold."""
+        """φ of the pool, which fits in memory."""
         return self.pool_embeddings.read(0, len(self.pool))
 
     def corpus_rows(self, rows: Int64) -> Embeddings:
-        """Some rows of the corpus, to be read in blocks."""
+        """Some rows of the corpus, read in blocks."""
         return Embeddings(self.embeddings.strings, self.embeddings.rows[rows])
 
     def corpus_features(self, rows: Int64) -> Float32:
-        """φ of some rows of the corpus, at once."""
+        """φ of some rows of the corpus, in memory."""
         return self.corpus_rows(rows).read(0, len(rows))
 
     def texts(self, frame: pd.DataFrame) -> list[str]:
@@ -127,7 +127,7 @@ class Matched:
 
     pool: Int64
     real: Int64
-    """Corpus rows; those that the language model was not trained on come first."""
+    """Corpus rows, as far as possible rows that the language model was not trained on."""
     other: Int64
     """As many other corpus rows: they compare the corpus with itself."""
 

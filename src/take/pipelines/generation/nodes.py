@@ -28,6 +28,7 @@ from take.generation.finetuning.updates import text_losses
 from take.generation.language_models import LanguageModel
 from take.generation.pool import LedgerReport, all_rows, fill_pool, ledger_rows, pool_rows
 from take.generation.quality.evidence import PoolEvidence, QualitySettings
+from take.generation.quality.measure import PoolMeasured
 from take.generation.quality.measure import measure_pool as measure
 from take.generation.quality.report import PoolQuality
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths
@@ -60,14 +61,6 @@ class ScreenedRows(NamedTuple):
     """The dropped rows, with the reason of each."""
     ledger_report: LedgerReport
     sampling_report: SamplingReport
-
-
-class PoolMeasures(NamedTuple):
-    """The outputs of `measure_pool`."""
-
-    quality: PoolQuality
-    coverage: pd.DataFrame
-    examples: pd.DataFrame
 
 
 class GenerationFigures(NamedTuple):
@@ -169,7 +162,7 @@ def measure_pool(
     trajectory: ProbeTrajectory,
     language_model: LanguageModel,
     settings: QualitySettings,
-) -> PoolMeasures:
+) -> PoolMeasured:
     """Measure the pool against the corpus."""
     trained = generator_rows.loc[generator_rows["role"] == "trained", "id"]
     evidence = PoolEvidence(
@@ -185,7 +178,7 @@ def measure_pool(
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
     measured = measure(evidence, settings, lambda texts: text_losses(model, tokenizer, texts))
     _logger.info("Compared with equally many real rows: %s.", measured.report.summary())
-    return PoolMeasures(*measured)
+    return measured
 
 
 def plot_generation(
