@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.selection.exam.objective import target_codes
-from take.selection.exam.updates import FittedModel, fit, leave_one_out, swap
+from take.selection.exam.swap_scorer import FittedModel, fit, leave_one_out, swap
 
 
 class Case:

@@ -55,7 +55,7 @@ def test_lazy_greedy_is_plain_greedy(seed, budget):
 def test_lazy_greedy_looks_at_few_candidates(monkeypatch, leaders):
     """Few leaders, so that others must be looked at again, and more of them than candidates."""
     monkeypatch.setattr(facility_module, "MOST_LEADERS", leaders)
-    monkeypatch.setattr(facility_module, "LOOKED_AT", 8)
+    monkeypatch.setattr(facility_module, "BATCH", 8)
     problem = make_problem(800, 400, 30, 16)
     found = facility(problem, GREEDY, 0)
     np.testing.assert_array_equal(found.rows, plain_greedy(problem))

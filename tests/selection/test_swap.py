@@ -39,13 +39,13 @@ def test_the_search_comes_near_the_best_subset():
     assert swap(problem, SETTINGS, 0).diagnostics["entropic_value"] <= 1.02 * best
 
 
-def test_the_bound_is_below_the_value_of_every_exchange():
+def test_the_bound_is_below_the_value_of_every_swap():
     problem = make_problem(80, 12, 4, 5, 2)
     rows = problem.corpus.read(0, 80)
     search = EntropicSwaps(rows, problem.weights, problem.pool, SETTINGS)
     search.start(np.array([0, 3, 5, 9]))
     seen = 0
-    for position, candidate, bound in search._exchanges(search._pool_potentials()):
+    for position, candidate, bound in search._swaps_by_bound(search._pool_potentials()):
         other = search.chosen.copy()
         other[position] = candidate
         assert value(problem, other) >= search.plan.value + bound - 1e-5

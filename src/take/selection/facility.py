@@ -4,8 +4,9 @@ Maximising Σ_n w_n max_{c∈S} s_nc with s_nc = B − C_nc ≥ 0, B a bound on 
 
     cost(S) = Σ_n w_n min_{c∈S} C_nc,
 
-the transport cost of Eq. 3 from P^w to S where the target marginal is free. Σ w max s is monotone
-and submodular, so that greedy reaches 1 − 1/e of the best.
+the transport cost of Eq. 3 from P^w to S with a free target marginal. Σ w max s is monotone and
+submodular, so greedy reaches 1 − 1/e of the optimum. By hand because libraries need the whole N × M
+matrix in memory.
 """
 
 from __future__ import annotations
@@ -21,26 +22,26 @@ from take.selection.problem import ClassProblem, Selected
 from take.selection.selection_settings import SelectionSettings
 from take.transport.costs import CostColumns
 
-LOOKED_AT = 256  # candidates that are looked at together: one product of a good shape
-MOST_LEADERS = 2048  # candidates whose gains are kept up to date; half of them stay when it is full
+BATCH = 256  # candidates whose gains are computed together: one product of a good shape
+MOST_LEADERS = 2048  # candidates whose gains are kept up to date; if full, half of them
 PROMISING = 64  # candidates of a swap whose columns are computed together
-LEAST_GAIN = 1e-6  # fall of the cost that counts as one: squared distances are right to 1e-7
+LEAST_GAIN = 1e-6  # smallest decrease of the cost that counts: squared distances are exact to 1e-7
 
 
 @dataclass(frozen=True)
 class GreedyPath:
-    """Candidates in the order greedy takes them; the first K are its answer for every K."""
+    """Candidates in greedy order; the first K are the solution for every K."""
 
     rows: Int64  # (K,)
     costs: Float64  # (K,) cost of the first 1, 2, … rows: the budget curve
-    computed_gains: int  # how often a candidate was looked at over all rows after the second step
+    computed_gains: int  # gains computed over all rows after the second step
 
 
 def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
     """Greedy facility location, refined by swaps unless `settings.refine` is off.
 
-    Without refinement nested in K. With it, the refined set in greedy order. From previous rows,
-    greedy adds what is missing and few swaps are allowed: `settings.most_replaced`.
+    Without refinement it is nested in K; with it, the refined set is in greedy order. From previous
+    rows, greedy adds what is missing, and few swaps are allowed: `settings.most_replaced`.
     """
     columns = CostColumns(problem.corpus, problem.pool, settings.memory_bytes, settings.block_rows)
     length = problem.budget
@@ -61,11 +62,11 @@ def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> S
 def greedy_path(
     columns: CostColumns, weights: Float64, budget: int, begin: Int64 | None = None
 ) -> GreedyPath:
-    """Argmax of the gain Σ_n w_n max(D_n − C_nc, 0), again and again, D_n = min_{c∈S} C_nc.
+    """Repeated argmax of the gain Σ_n w_n max(D_n − C_nc, 0), D_n = min_{c∈S} C_nc.
 
     The first gains need no N × M product: Σ_n w_n C_nc = E‖x‖² + ‖y_c‖² − 2⟨E x, y_c⟩ under P^w.
-    The second take one pass over C; from there on it is lazy. The rows of `begin` come first, in
-    greedy order among themselves; where they are more than the budget, the last are left out.
+    The second gains take one pass over C; the rest is lazy. The rows of `begin` come first, in
+    greedy order among themselves; if they are more than the budget, the last are left out.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
@@ -91,11 +92,11 @@ def greedy_path(
 
 
 class _LazyGains:
-    """Gains of all candidates: those of a few leaders exact, those of the others from above.
+    """Gains of all candidates: exact for a few leaders, upper bounds for the others.
 
-    S only grows, so that no gain ever rises, and an old one is an upper bound. The leaders are kept
-    up to date, which is cheap: a step changes D_n of about N/k rows, and only these count. Another
-    candidate is looked at, over all rows, when its bound comes before every leader's gain.
+    S only grows, so no gain ever rises, and an old one is an upper bound. The leaders are kept up
+    to date, which is cheap: a step changes D_n of about N/k rows, and only these count. The gain of
+    another candidate is computed, over all rows, when its bound exceeds every leader's gain.
     """
 
     def __init__(self, columns: CostColumns, weights: Float64, taken: list[int]) -> None:
@@ -112,10 +113,10 @@ class _LazyGains:
         self.computed = 0
 
     def take_best(self) -> int:
-        """Add the candidate of largest gain (of equals, the first) to S."""
-        batch = LOOKED_AT
+        """Add the candidate with the largest gain (of equals, the first) to S."""
+        batch = BATCH
         while not self._leading[best := int(self._bounds.argmax())]:
-            # What comes before the best leader may win; what comes after it cannot.
+            # Only bounds above the best leader's gain can win.
             exact = self._bounds[self._leading].max(initial=-np.inf)
             others = np.flatnonzero(~self._leading & (self._bounds >= exact))
             first = np.sort(others[np.argsort(-self._bounds[others], kind="stable")[:batch]])
@@ -142,7 +143,7 @@ class _LazyGains:
         return gains
 
     def _subtract_lost(self, rows: Int64, after: Float32) -> None:
-        """Where D_n falls from b to a, a gain loses w_n min(max(b − C_nc, 0), b − a)."""
+        """Where D_n falls from b to a, a gain decreases by w_n min(max(b − C_nc, 0), b − a)."""
         leaders = np.flatnonzero(self._leading)
         before, w32 = self.nearest[rows], self._w32[rows]
         fallen = before - after
@@ -151,10 +152,10 @@ class _LazyGains:
             np.subtract(before[part, None], block, out=block)
             np.clip(block, 0, fallen[part, None], out=block)
             lost += w32[part] @ block
-        self._bounds[leaders] = np.maximum(self._bounds[leaders] - lost, 0)  # below is rounding
+        self._bounds[leaders] = np.maximum(self._bounds[leaders] - lost, 0)  # ≥ 0 but for rounding
 
     def _keep_leaders(self) -> None:
-        """Let all but the best go: their gains stay as bounds."""
+        """Keep only the best leaders; the gains of the others remain as bounds."""
         leaders = np.flatnonzero(self._leading)
         if len(leaders) > MOST_LEADERS:
             order = np.argsort(-self._bounds[leaders], kind="stable")
@@ -173,16 +174,16 @@ def _mean_costs(columns: CostColumns, weights: Float64) -> Float64:
 
 
 class SwapSearch:
-    """Local search: exchange a chosen candidate for another while cost(S) falls.
+    """Local search: replace a chosen candidate by another while cost(S) falls.
 
-    With d1 ≤ d2 the costs of the nearest and second-nearest of S, and a(n) the nearest, taking b in
-    and a out changes the cost by (FastPAM, Schubert & Rousseeuw 2019)
+    With d1 ≤ d2 the costs of the nearest and second-nearest of S, and a(n) the nearest, replacing a
+    by b changes the cost by (FastPAM, Schubert & Rousseeuw 2019)
 
         Δ(a, b) = Σ_n w_n min(C_nb − d1_n, 0)
                 + Σ_{n: a(n)=a} w_n [min(C_nb, d2_n) − min(C_nb, d1_n)],
 
-    so that one pass over C gives all K × M exchanges. The promising b are then tried one by one
-    against the set as it is by then, each from its own column; a pass that finds none ends it.
+    so one pass over C gives all K × M swaps. The promising b are then tried one by one against the
+    current set, each from its own column; a pass without a swap ends the search.
     """
 
     def __init__(self, columns: CostColumns, weights: Float64, rows: Int64) -> None:
@@ -197,10 +198,10 @@ class SwapSearch:
         self.cost = float(weights @ self._d1)
 
     def run(self, max_swaps: int | None = None) -> None:
-        """Swap until a whole pass finds no swap that lowers the cost, or so many were made."""
+        """Swap until a whole pass finds no swap that lowers the cost, or `max_swaps` were made."""
         most = np.inf if max_swaps is None else max_swaps
         before, can_swap = np.inf, len(self.rows) < self._columns.n_candidates
-        # Rounding may call an exchange for nothing a gain; the cost itself says when to stop.
+        # By rounding a useless swap may look like a gain; the cost itself decides when to stop.
         while can_swap and self.swaps < most and self.cost < before - LEAST_GAIN:
             before = self.cost
             self.sweeps += 1
@@ -217,12 +218,12 @@ class SwapSearch:
                     self._try(int(candidate), column)
 
     def in_greedy_order(self) -> Int64:
-        """The chosen, each next one the one that lowers the cost most: good prefixes."""
+        """The chosen rows, each next one lowering the cost most, so that prefixes are good."""
         own = self._columns.restricted(self.rows)
         return self.rows[greedy_path(own, self._weights, len(self.rows)).rows]
 
     def _all_changes(self) -> Float64:
-        """Δ(a, b) for all, (K, M); what is chosen already counts as a candidate like any other."""
+        """Δ(a, b) for all, (K, M), including the chosen candidates."""
         from scipy.sparse import csr_array
 
         K = len(self.rows)
@@ -234,23 +235,23 @@ class SwapSearch:
             shared += w @ kept - float(w @ d1[:, 0])
             lost = np.minimum(block, d2, out=block)
             np.subtract(lost, kept, out=lost)
-            # One row of S × rows of the block with a weight each: sums by nearest.
+            # (S × rows of the block), weights at the nearest: sums by nearest.
             columns = np.arange(len(block))
             members = csr_array((w, (self._first[part], columns)), shape=(K, len(block)))
             removed += members @ lost
         return shared + removed
 
     def _try(self, candidate: int, column: Float32) -> None:
-        """Take the candidate in for whichever chosen one it replaces best, if that helps."""
+        """Put the candidate in place of the chosen one that it replaces best, if the cost falls."""
         kept = np.minimum(column, self._d1)
         lost = np.minimum(column, self._d2) - kept
         removed = np.bincount(self._first, weights=lost * self._weights, minlength=len(self.rows))
         change = removed + float(self._weights @ (kept.astype(np.float64) - self._d1))
         position = int(change.argmin())
         if change[position] < -LEAST_GAIN:
-            self._exchange(position, candidate, column)
+            self._swap(position, candidate, column)
 
-    def _exchange(self, position: int, candidate: int, column: Float32) -> None:
+    def _swap(self, position: int, candidate: int, column: Float32) -> None:
         self.rows[position] = candidate
         self.swaps += 1
         touched = (self._first == position) | (self._second == position)

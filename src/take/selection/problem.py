@@ -6,6 +6,7 @@ Transport selects within one class at a time (or from everything at once, for gl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -154,10 +155,8 @@ def selection_problem(
     previous: Int64 | None = None,
 ) -> SelectionProblem:
     """The problem as the settings define it: weights w^α, and the scope."""
-    tempered_weights = tempered(weights, settings.tempering)
-    return SelectionProblem(
-        corpus, tempered_weights, pool, budgets, unseen, settings.scope, previous
-    )
+    w = tempered(weights, settings.tempering)
+    return SelectionProblem(corpus, w, pool, budgets, unseen, settings.scope, previous)
 
 
 def tempered(weights: Float64, alpha: float) -> Float64:
@@ -205,12 +204,8 @@ class Selector(Protocol):
         ...
 
 
-class ClassSelector(Protocol):
-    """A way to choose `budget` candidates of one class, independent of the other classes."""
-
-    def __call__(self, problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
-        """Distinct candidates, the same for the same problem, settings and seed."""
-        ...
+ClassSelector = Callable[[ClassProblem, SelectionSettings, int], Selected]
+"""Distinct candidates of one class, the same for the same problem, settings and seed."""
 
 
 class EachClass:

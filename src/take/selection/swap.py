@@ -1,16 +1,16 @@
 """Local search over K-subsets under the entropic transport cost with uniform target 1/K.
 
 The value of Eq. 11 from P^w to a set S, ν = 1/K, is a maximum over potentials (f, g). Keep the
-optimal f and g of S, put b in the place of a, and give b the potential that fills its column,
+optimal f and g of S, replace a by b, and give b the potential that fills its column,
 
     g_b = −ε log Σ_n w_n e^{(f_n − C_nb)/ε}.
 
-These potentials are feasible for S − a + b and all its columns have mass 1/K, so by weak duality
+These potentials are feasible for S − a + b and all its columns have mass 1/K. By weak duality
 
     value(S − a + b) ≥ value(S) + (g_b − g_a) / K.
 
-One product gives g_b for the whole pool: it ranks all K (M − K) exchanges, and proves those with
-g_b ≥ g_a useless without solving them. The others are solved from where the last solution stands.
+One product gives g_b for the whole pool: it ranks all K (M − K) swaps and proves those with
+g_b ≥ g_a useless without solving them. The others are solved starting from the last solution.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from take.transport.costs import CostColumns, TransportError, squared_distances
 from take.transport.exact import draw_by_weight, read_rows
 from take.transport.sinkhorn import EntropicPlan, SinkhornOptions, entropic_plan
 
-LEAST_GAIN = 1e-6  # relative fall of the value that counts as one
+LEAST_GAIN = 1e-6  # smallest relative decrease of the value that counts
 POTENTIAL_ROWS = 1024
 
 
 def swap(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selected:
-    """From the greedy facility set, exchange while the entropic value falls.
+    """From the greedy facility set, swap while the entropic value falls.
 
-    A large corpus is represented by `swap_rows` rows drawn by weight. The search ends when no
-    exchange can help (`proven` is 1), or when `swap_patience` solves in a row did not.
+    A large corpus is represented by `swap_rows` rows drawn by weight. The search ends when no swap
+    can help (`proven` is 1), or after `swap_patience` solves in a row without a gain.
     """
     chosen, weights = draw_by_weight(problem.weights, settings.swap_rows, seed)
     rows = read_rows(problem.corpus, chosen)
@@ -57,7 +57,7 @@ def swap(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selec
 
 
 class EntropicSwaps:
-    """A chosen set, its plan, and exchanges that lower the plan's value."""
+    """A chosen set, its plan, and swaps that lower the plan's value."""
 
     plan: EntropicPlan
     chosen: Int64
@@ -79,7 +79,7 @@ class EntropicSwaps:
         self.plan = self._solved(chosen, None)
 
     def run(self) -> None:
-        """Exchange until nothing helps or patience ends."""
+        """Swap until nothing helps or patience ends."""
         failures = 0
         while failures < self._patience:
             found, failures = self._next(failures)
@@ -87,10 +87,10 @@ class EntropicSwaps:
                 return
 
     def _next(self, failures: int) -> tuple[bool, int]:
-        """Make the first exchange that helps; else say whether none can."""
+        """Make the first swap that helps; `proven` tells whether none can."""
         potentials = self._pool_potentials()
         least = LEAST_GAIN * max(abs(self.plan.value), 1e-6)
-        for position, candidate, bound in self._exchanges(potentials):
+        for position, candidate, bound in self._swaps_by_bound(potentials):
             if bound >= -least:
                 self.proven = True
                 return False, failures
@@ -109,7 +109,7 @@ class EntropicSwaps:
         self.proven = True
         return False, failures
 
-    def _exchanges(self, potentials: Float64) -> Iterator[tuple[int, int, float]]:
+    def _swaps_by_bound(self, potentials: Float64) -> Iterator[tuple[int, int, float]]:
         """(position in S, candidate, lower bound of the change), most promising first."""
         K, n_best = len(self.chosen), self._patience
         inside = potentials[self.chosen]
@@ -123,7 +123,7 @@ class EntropicSwaps:
             yield int(out[i]), int(into[j]), float(bounds[i, j])
 
     def _pool_potentials(self) -> Float64:
-        """g_b of every candidate at the present f; for the chosen ones it is their own g."""
+        """g_b of every candidate at the current f; for the chosen ones it is their own g."""
         f, epsilon = self.plan.f, self._epsilon
         potentials = np.empty(len(self._pool))
         with np.errstate(divide="ignore"):
@@ -140,7 +140,7 @@ class EntropicSwaps:
         return potentials
 
     def _solved_or_none(self, chosen: Int64, theta: Float64) -> EntropicPlan | None:
-        """The plan of a trial; one that does not converge is no gain, and no reason to stop."""
+        """The plan of a trial; one that does not converge counts as no gain."""
         try:
             return self._solved(chosen, theta)
         except TransportError:

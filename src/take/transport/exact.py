@@ -1,4 +1,4 @@
-"""Exact Wasserstein distances, by linear programming on a stated subsample."""
+"""Exact Wasserstein distances, by linear programming (POT) on a sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_PIVOTS = 10_000_000
 
 @dataclass(frozen=True)
 class ExactDistance:
-    """W_p between two measures, and how many corpus rows stand for the corpus."""
+    """W_p between two measures, and the size of the sample."""
 
     value: float
     power: int  # p, 1 or 2
@@ -33,7 +33,7 @@ def wasserstein(
     """W_p = (min over γ ∈ Π(a, b) of Σ γ_ij ‖x_i − y_j‖^p)^{1/p}, p = 1 or 2, solved exactly."""
     if power not in (1, 2):
         raise TransportError(f"power is {power}. Allowed: 1 or 2.")
-    # In fp64: the root of fp32's cancellation would be 3e-4 between equal rows.
+    # In fp64: with fp32, cancellation would give 3e-4 between equal rows.
     x64, y64 = x.astype(np.float64), y.astype(np.float64)
     norms = [np.einsum("nd,nd->n", rows, rows) for rows in (x64, y64)]
     costs = np.maximum(norms[0][:, None] + norms[1][None, :] - 2 * (x64 @ y64.T), 0)
@@ -54,7 +54,7 @@ def reweighting_distance(
 ) -> ExactDistance:
     """W_p(P_D, P^w) of Remark 1: how far the weights move the corpus.
 
-    Both measures live on the same rows, so the same rows are drawn for both, uniformly.
+    Both measures are on the same rows, so the same rows are drawn for both, uniformly.
     """
     n_rows = corpus.shape[0]
     random = rng(seed, "exact distance sample")
@@ -71,9 +71,9 @@ def reweighting_distance(
 def draw_by_weight(weights: Float64, rows: int, seed: int) -> tuple[Int64, Float64]:
     """`rows` rows in proportion to their weights, and the weight of each in the sample.
 
-    Systematic: one uniform draw, then equal steps through the cumulated weights. A row is drawn
-    ⌊rows · w⌋ or ⌈rows · w⌉ times, so that the sample follows the weights closely. With no more
-    corpus rows than `rows`, all are taken, with their own weights.
+    Systematic sampling: one uniform draw, then equal steps through the cumulated weights. A row is
+    drawn ⌊rows · w⌋ or ⌈rows · w⌉ times, so the sample follows the weights closely. If there are no
+    more corpus rows than `rows`, all are taken, with their own weights.
 
     >>> chosen, weights = draw_by_weight(np.array([0.5, 0.0, 0.5] * 2) / 2, rows=4, seed=0)
     >>> chosen.tolist(), weights.tolist()
@@ -85,8 +85,8 @@ def draw_by_weight(weights: Float64, rows: int, seed: int) -> tuple[Int64, Float
         return np.arange(len(weights)), weights
     first = rng(seed, "systematic sample").random()
     cumulated = np.cumsum(weights)
-    marks = (first + np.arange(rows)) / rows * cumulated[-1]
-    drawn = np.searchsorted(cumulated, marks, side="right").clip(0, len(weights) - 1)
+    positions = (first + np.arange(rows)) / rows * cumulated[-1]
+    drawn = np.searchsorted(cumulated, positions, side="right").clip(0, len(weights) - 1)
     chosen, counts = np.unique(drawn, return_counts=True)
     return chosen, counts / rows
 
@@ -102,7 +102,7 @@ def read_rows(corpus: RowBlocks, chosen: Int64) -> Float32:
 
 
 def _pot() -> Any:
-    # POT imports every array library it finds; ours are NumPy's, and torch alone takes 1.5 s.
+    # POT imports every array library it finds, and torch alone takes 1.5 s; we use NumPy only.
     for library in ("PYTORCH", "TENSORFLOW", "JAX", "CUPY"):
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:

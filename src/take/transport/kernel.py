@@ -1,20 +1,20 @@
-"""The Gibbs kernel by blocks: what one Sinkhorn iteration needs, in one pass over the corpus.
+"""The Gibbs kernel by blocks: one Sinkhorn iteration in one pass over the corpus.
 
 With θ_c = g_c/ε + log ν_c the plan is γ_nc = w_n a_nc e^{θ_c − C_nc/ε} / Σ_c' (the same), a row
-softmax whose row marginal is w exactly. What an iteration needs is its column marginal.
+softmax whose row marginal is exactly w. An iteration needs its column marginal.
 
 *Stabilised.* A reference θ° is absorbed, E_nc = a_nc e^{θ°_c − C_nc/ε − m_n} with m_n the largest
-exponent of row n, so that every row's largest entry is 1 and fp32 holds 87 e-folds below it. Then
+exponent of row n, so every row's largest entry is 1 and fp32 holds 87 e-folds below it. Then
 
     s_n = Σ_c E_nc v_c,   u_n = w_n / s_n,   (γᵀ1)_c = v_c Σ_n E_nc u_n,   v = e^{θ − θ°}.
 
-θ° is replaced when θ has moved so far that v would waste that range.
+θ° is replaced when θ has moved so far that v would exceed that range.
 
 *One pass.* s of a few rows, then their share of Eᵀu while they are still in cache: the two
 half-iterations of Sinkhorn read the kernel once.
 
-*Bounded memory.* Blocks of E are kept while they fit a cap and computed anew in every pass beyond
-it, one product and one exponential an entry: N × M is never needed, only saved where it is small.
+*Bounded memory.* Blocks of E are kept while they fit a limit; the others are computed again in
+every pass, with one product and one exponential per entry. The N × M matrix is never needed.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ BLOCK_ROWS = 1024
 MEMORY_BYTES = 256 * 2**20
 TILE_BYTES = 2**20  # what stays in a core's cache between the two products
 LARGEST_SHIFT = 40.0  # e-folds that v may span before θ is absorbed; fp32 holds 87
-SMALLEST_MASS = 1e-30  # of a column that no row reaches in fp32: it is raised step by step
+SMALLEST_MASS = 1e-30  # of a column that no row reaches in fp32: it rises step by step
 
 
 class Marginals(NamedTuple):
-    """The column marginal of a plan, and what its row potentials are made of."""
+    """The column marginal of a plan, and the logarithms for its row potentials."""
 
     received: Float64  # (M,) Σ_n γ_nc
     log_sums: Float64  # (N,) log Σ_c a_nc e^{θ_c − C_nc/ε}
 
 
 class GibbsKernel:
-    """e^{−C/ε} between a corpus that is read by blocks and targets in memory.
+    """e^{−C/ε} between a corpus read by blocks and targets in memory.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.eye(2, dtype=np.float32)
@@ -72,7 +72,7 @@ class GibbsKernel:
         self._n_rows, self._n_targets = corpus.shape[0], len(targets)
         self._bounds = list(block_bounds(self._n_rows, block_rows))
         self._tile_rows = max(16, TILE_BYTES // (4 * self._n_targets))
-        # The last block kept is the last that fits whole.
+        # Only whole blocks are kept.
         self._kept_blocks = memory_bytes // (4 * block_rows * self._n_targets)
         self._blocks: list[Float32] = []
         self._buffer = np.empty((0, self._n_targets), dtype=np.float32)
@@ -84,7 +84,7 @@ class GibbsKernel:
         """Σ_n γ_nc of the plan with column potentials θ and row marginal `weights`."""
         if not np.ptp(theta - self._reference) <= LARGEST_SHIFT:
             self._absorb(theta)
-        # A constant added to θ changes no plan, so it does not use up range either.
+        # A constant added to θ does not change the plan, so it need not use up range.
         offset = float((theta - self._reference).mean())
         v = np.exp(theta - self._reference - offset)
         v32, w32 = v.astype(np.float32), weights.astype(np.float32)

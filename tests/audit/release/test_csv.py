@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from take.audit.release.folder import formula_cells, to_csv
-from take.selection.distilled import distilled_columns
+from take.selection.tables import distilled_columns
 from tests.audit.release.hostile import (
     TEXTS,
     distilled,

@@ -20,7 +20,7 @@ from take.audit.release.folder import to_jsonl, write_datasets_folder
 from take.datasets.artifact import TableArtifact
 from take.errors import InputError
 from take.rows.labelled import Task
-from take.selection.distilled import check_distilled, distilled_columns
+from take.selection.tables import check_distilled, distilled_columns
 from tests.audit.release.hostile import (
     HOSTILE,
     NAMES,

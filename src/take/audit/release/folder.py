@@ -21,7 +21,7 @@ import pandas as pd
 from take.audit.release.manifest import Reproduction, write_manifest
 from take.errors import InputError, TakeError
 from take.reuse.atomic import atomic_path
-from take.selection.distilled import NUMBERS, check_distilled, string_columns
+from take.selection.tables import NUMBERS, check_distilled, string_columns
 
 if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport

@@ -31,12 +31,18 @@ from take.selection.describe.indicators import (
 )
 from take.selection.describe.lineage import Lineage, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
-from take.selection.distilled import check_distilled
 from take.selection.problem import selection_problem, tempered
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 from take.selection.selectors import selector
-from take.selection.tables import path_table, paths_of, places_of, unseen_rows, without_copies
+from take.selection.tables import (
+    check_distilled,
+    path_table,
+    paths_of,
+    places_of,
+    unseen_rows,
+    without_copies,
+)
 
 _logger = logging.getLogger(__name__)
 

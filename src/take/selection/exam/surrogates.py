@@ -19,7 +19,6 @@ from take.encoder.embeddings import sparse_pairs
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import block_bounds
 from take.selection.exam.objective import cross_entropy, label_codes, predicted, target_codes
-from take.selection.exam.updates import solve
 
 GRAM_ROWS = 512  # rows of a Gram matrix computed at a time: its temporaries stay small
 TEMPERATURES = np.geomspace(0.005, 5.0, 31)
@@ -120,6 +119,18 @@ class Surrogate:
         training = pool.take(rows)
         _, duals = solve(self.gram(training, training).astype(np.float64), targets, self.ridge)
         return self.gram(scored, training) @ duals / self.temperature
+
+
+def solve(gram: Float64, targets: Float64, ridge: float) -> tuple[Float64, Float64]:
+    """A = (K_SS + λI)⁻¹ and α = A Y.
+
+    >>> inverse, duals = solve(np.eye(2), np.array([[1.0], [-1.0]]), ridge=1.0)
+    >>> inverse.tolist(), duals.tolist()
+    ([[0.5, 0.0], [0.0, 0.5]], [[0.5], [-0.5]])
+    """
+    inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+    inverse = (inverse + inverse.T) / 2  # else updates keep rounding's asymmetry
+    return inverse, inverse @ targets
 
 
 def calibrate(
