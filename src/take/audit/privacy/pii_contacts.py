@@ -22,7 +22,7 @@ _AT_HOST = re.compile(
     re.IGNORECASE,
 )
 _ANY_BRACKETED_AT = re.compile(_BRACKETED_AT, re.IGNORECASE)
-_EMAN = re.compile(r"[\w.+%'-]+")
+_NAME_BACKWARDS = re.compile(r"[\w.+%'-]+")
 _LONGEST_NAME = 64
 # icon@2x.png
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "ico", "css", "js"})
@@ -113,7 +113,7 @@ def emails(text: str) -> Iterator[Span]:
     for match in _AT_HOST.finditer(text):
         # The name is read backwards from the @: nothing marks its beginning.
         backwards = text[max(0, match.start() - _LONGEST_NAME) : match.start()][::-1]
-        name = _EMAN.match(backwards)
+        name = _NAME_BACKWARDS.match(backwards)
         if name and match["top"].lower() not in _FILES:
             yield match.start() - len(name[0].rstrip(".'-%")), match.end()
 
