@@ -34,7 +34,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "distillation": select,
         "embedding": embed,
         # The audit after the evaluation, so that the report has its figures.
-        "evaluate": made + evaluate + audit.create_pipeline(cells="evaluation_cells"),
+        "evaluate": made + evaluate + audit.create_pipeline("evaluation"),
         "evaluation": evaluate,
         "generation": generate,
         "ingestion": ingest,

@@ -17,8 +17,8 @@ from tests.conftest import ROOT
 PIPELINES = ("distill", "redistil", "evaluate", "benchmark")  # every node is in one of them
 NOT_MADE = (
     *("raw_corpus", "encoder", "language_model", "prepared_corpora"),
-    *("search_folder", "cell_folder", "prediction_folder"),  # work folders
-    *("provenance", "known_cells"),  # made from other entries, if these exist
+    *("search_folder", "cell_folder"),  # work folders
+    *("provenance", "known_cells", "known_predictions"),  # made from other entries, if these exist
 )
 ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
 
@@ -123,10 +123,7 @@ def test_no_two_artifacts_share_a_path() -> None:
     for name, entry in CATALOG.items():
         paths.setdefault(entry.get("filepath", name), set()).add(name)
     shared = [names for names in paths.values() if len(names) > 1]
-    assert sorted(map(sorted, shared)) == [
-        ["cell_folder", "prediction_folder"],
-        ["distilled", "previous_distilled"],
-    ]
+    assert shared == [{"distilled", "previous_distilled"}]
     for pipeline in register_pipelines().values():
         assert "previous_distilled" not in pipeline.all_outputs()
 
@@ -162,6 +159,7 @@ def test_a_new_table_or_file_is_one_or_the_other() -> None:
         "audit.membership_scores",
         "audit.slice_accuracy",
         "audit.accuracy_summary",
+        "evaluation_predictions",
     }
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}

@@ -35,7 +35,7 @@ def evaluated_cells(
     chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
     return nodes.evaluate_distilled(
         *parts, world.encoder, folder, SCORING, SELECTION, world.choices, budget, chosen
-    )
+    ).cells
 
 
 def user_file(folder: Path) -> dict[str, str]:

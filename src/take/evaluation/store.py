@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from take.evaluation.cells import CellResult
 from take.evaluation.methods.material import TrainingSet
@@ -57,6 +58,13 @@ class CellStore:
         """What the learner of a stored cell answered to each row that it was asked."""
         found: Int64 = np.load(self._cell(fingerprint).with_suffix(".npy")).astype(np.int64)
         return found
+
+    def predictions_table(self, cells: pd.DataFrame, method: str) -> pd.DataFrame:
+        """The predictions of a method's cells: fingerprint, and the label of each evaluated row."""
+        mine = cells[(cells["method"] == method) & cells["error"].isna()]
+        fingerprints = mine["fingerprint"].drop_duplicates().tolist()
+        labels = [self.predictions(fingerprint) for fingerprint in fingerprints]
+        return pd.DataFrame({"fingerprint": fingerprints, "predicted": labels})
 
     def training_set(self, fingerprint: str) -> MadeSet | None:
         """A set that was made before."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,6 @@ from take.audit.balance.slices import KnownAccuracy, known_accuracy
 from take.audit.balance.terms import BalanceSettings
 from take.evaluation.cells import CellResult, cells_table
 from take.evaluation.prepared_corpus import as_training_set
-from take.evaluation.store import CellStore
 from tests.audit.release.released import rows
 
 SPLIT = pd.DataFrame(
@@ -27,12 +24,10 @@ SPLIT = pd.DataFrame(
 PREDICTED = np.where(np.arange(40) % 5, SPLIT["label"], 1 - SPLIT["label"])
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> CellStore:
-    return CellStore(tmp_path)
+PREDICTIONS = pd.DataFrame({"fingerprint": ["f" * 16], "predicted": [PREDICTED]})
 
 
-def cells(store: CellStore, distilled: pd.DataFrame) -> pd.DataFrame:
+def cells(distilled: pd.DataFrame) -> pd.DataFrame:
     cell = CellResult(
         corpus="films",
         budget="2/class",
@@ -46,47 +41,46 @@ def cells(store: CellStore, distilled: pd.DataFrame) -> pd.DataFrame:
         evaluation_rows=40,
         fingerprint="f" * 16,
     )
-    store.keep_cell(cell, PREDICTED)
     return cells_table([cell])
 
 
 def known(
-    store: CellStore, found: pd.DataFrame | None, distilled: pd.DataFrame, split: pd.DataFrame
+    found: pd.DataFrame | None, distilled: pd.DataFrame, split: pd.DataFrame
 ) -> KnownAccuracy:
-    return known_accuracy(found, store, distilled, split, {}, BalanceSettings())
+    return known_accuracy(found, PREDICTIONS, distilled, split, {}, BalanceSettings())
 
 
-def test_it_is_shown_in_all_and_by_slice(store: CellStore) -> None:
-    shown = known(store, cells(store, rows()), rows(), SPLIT)
+def test_it_is_shown_in_all_and_by_slice() -> None:
+    shown = known(cells(rows()), rows(), SPLIT)
     assert shown.summary["mean"].tolist() == [0.8]
     assert set(shown.slices["learner"]) == {"lr"}
 
 
-def test_no_evaluation_is_none(store: CellStore) -> None:
-    shown = known(store, None, rows(), SPLIT)
+def test_no_evaluation_is_none() -> None:
+    shown = known(None, rows(), SPLIT)
     assert shown.summary.empty
     assert shown.slices.empty
 
 
-def test_that_of_other_rows_is_not(store: CellStore) -> None:
-    found = cells(store, rows())
-    assert known(store, found, rows(texts=["other", "rows"]), SPLIT).summary.empty
+def test_that_of_other_rows_is_not() -> None:
+    found = cells(rows())
+    assert known(found, rows(texts=["other", "rows"]), SPLIT).summary.empty
 
 
-def test_that_of_another_split_is_not(store: CellStore, caplog: pytest.LogCaptureFixture) -> None:
-    found = cells(store, rows())
+def test_that_of_another_split_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    found = cells(rows())
     other = SPLIT.assign(label=SPLIT["label"].iloc[::-1].to_numpy())
     with caplog.at_level(logging.WARNING):
-        assert known(store, found, rows(), other).summary.empty
+        assert known(found, rows(), other).summary.empty
     assert "another split" in caplog.text
 
 
 def test_without_its_predictions_it_is_not_and_nothing_fails(
-    store: CellStore, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The folder of cells may be deleted at any time."""
-    found = cells(store, rows())
-    shutil.rmtree(store.folder / "cells")
+    """They may be of another evaluation than the cells."""
+    found, none = cells(rows()), PREDICTIONS.iloc[:0]
     with caplog.at_level(logging.WARNING):
-        assert known(store, found, rows(), SPLIT).summary.empty
-    assert "cannot be read" in caplog.text
+        shown = known_accuracy(found, none, rows(), SPLIT, {}, BalanceSettings())
+    assert shown.summary.empty
+    assert "not among those of the evaluation" in caplog.text

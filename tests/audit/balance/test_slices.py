@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,21 +19,21 @@ SETTINGS = BalanceSettings()
 @pytest.fixture(scope="module")
 def evaluated(
     world: World, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[pd.DataFrame, CellStore]:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two learners, one of which (textrnn) is asked 12 of the 30 rows."""
     folder = tmp_path_factory.mktemp("cells")
     grid = world.grid(folder, sets=2, trainings=2)
-    cells = grid.run([world.bench("distilled random", "lr textrnn")])
-    return cells_table(cells), CellStore(folder)
+    cells = cells_table(grid.run([world.bench("distilled random", "lr textrnn")]))
+    return cells, CellStore(folder).predictions_table(cells, "distilled")
 
 
 def test_predictions_belong_to_the_evaluated_rows(
-    world: World, evaluated: tuple[pd.DataFrame, CellStore]
+    world: World, evaluated: tuple[pd.DataFrame, pd.DataFrame]
 ) -> None:
-    cells, store = evaluated
+    cells, predictions = evaluated
     split = world.prepared.evaluation_split
     truth = split["label"].to_numpy()
-    found = predictions_of(cells, store, "distilled", len(split))
+    found = predictions_of(cells, predictions, "distilled", len(split))
     assert set(found) == {"lr", "textrnn"}
     assert found["lr"].labels.shape == (1, 30)  # draws nothing: one training under every seed
     assert found["textrnn"].labels.shape == (4, 12)
@@ -46,10 +44,10 @@ def test_predictions_belong_to_the_evaluated_rows(
         np.testing.assert_allclose(right, scored)
 
 
-def test_slices_of_a_real_grid(world: World, evaluated: tuple[pd.DataFrame, CellStore]) -> None:
-    cells, store = evaluated
+def test_slices_of_a_real_grid(world: World, evaluated: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    cells, predictions = evaluated
     split = world.prepared.evaluation_split
-    answers = predictions_of(cells, store, "distilled", len(split))
+    answers = predictions_of(cells, predictions, "distilled", len(split))
     table = slice_accuracy(split, answers, SETTINGS)
     by_class = table[(table["slice"] == "class") & (table["learner"] == "lr")]
     assert by_class["rows"].sum() == len(split)
@@ -62,26 +60,26 @@ def test_slices_of_a_real_grid(world: World, evaluated: tuple[pd.DataFrame, Cell
 
 
 def test_failed_cells_and_other_methods_are_left_out(
-    evaluated: tuple[pd.DataFrame, CellStore],
+    evaluated: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
-    cells, store = evaluated
+    cells, predictions = evaluated
     failed = cells.copy()
     failed.loc[failed["learner"] == "textrnn", "error"] = "OutOfMemoryError"
-    assert set(predictions_of(failed, store, "distilled", 30)) == {"lr"}
-    assert predictions_of(cells, store, "take", 30) == {}
+    assert set(predictions_of(failed, predictions, "distilled", 30)) == {"lr"}
+    assert predictions_of(cells, predictions, "take", 30) == {}
 
 
 def test_what_cannot_be_put_together_is_refused(
-    evaluated: tuple[pd.DataFrame, CellStore], tmp_path: Path
+    evaluated: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
-    cells, store = evaluated
+    cells, predictions = evaluated
     two = pd.concat([cells, cells.assign(budget="8/class")])
     with pytest.raises(InputError, match="2 corpora and budgets"):
-        predictions_of(two, store, "distilled", 30)
+        predictions_of(two, predictions, "distilled", 30)
     with pytest.raises(InputError, match="30 rows were evaluated"):
-        predictions_of(cells, store, "distilled", 20)
-    with pytest.raises(InputError, match="not in the store"):
-        predictions_of(cells, CellStore(tmp_path), "distilled", 30)
+        predictions_of(cells, predictions, "distilled", 20)
+    with pytest.raises(InputError, match="not among those"):
+        predictions_of(cells, predictions.iloc[:1], "distilled", 30)
 
 
 # --- made-up answers

@@ -1,7 +1,7 @@
 """Accuracy of learners trained on the distilled rows, overall and on slices of the split.
 
 Slices are by class, by length (thirds of the split), and by mention of each identity group.
-Predictions are read from the store of cells; no learner is trained or evaluated again.
+Predictions come from the evaluation; no learner is trained or evaluated again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from take.errors import InputError
 from take.evaluation.cells import Metric
 from take.evaluation.prepared_corpus import as_training_set
 from take.evaluation.sealed_split import evaluation_rows
-from take.evaluation.store import CellStore
 from take.evaluation.summary import summary_table
 from take.rows.arrays import Int64
 from take.rows.labelled import class_ids, class_names, text_columns
@@ -57,29 +56,29 @@ class _Slice(NamedTuple):
 
 def known_accuracy(
     cells: pd.DataFrame | None,
-    store: CellStore,
+    predictions: pd.DataFrame | None,
     distilled: pd.DataFrame,
     split: pd.DataFrame,
     metrics: dict[str, Metric],
     settings: BalanceSettings,
 ) -> KnownAccuracy:
     """Accuracy by learner and by slice, if the cells are about these rows and this split."""
-    if cells is None or not _is_of(cells, distilled):
+    if cells is None or predictions is None or not _is_of(cells, distilled):
         return _nothing(split, settings)
     try:
-        predictions = predictions_of(cells, store, _METHOD, len(split))
-    except (OSError, ValueError) as error:
-        _logger.warning("The learners' predictions cannot be read (%s).", type(error).__name__)
+        found = predictions_of(cells, predictions, _METHOD, len(split))
+    except InputError as error:
+        _logger.warning("The evaluation is not shown: %s", error)
         return _nothing(split, settings)
     truth = class_ids(split)
     mine = cells[(cells["method"] == _METHOD) & cells["error"].isna()]
-    for learner, answers in predictions.items():
+    for learner, answers in found.items():
         recorded = mine.loc[mine["learner"] == learner, "accuracy"].mean()
         if not np.isclose((answers.labels == truth[answers.rows]).mean(), recorded, atol=1e-6):
             _logger.warning("The rows were evaluated on another split: not shown.")
             return _nothing(split, settings)
     return KnownAccuracy(
-        slice_accuracy(split, predictions, settings),
+        slice_accuracy(split, found, settings),
         summary_table(cells, metrics, compared=_METHOD),
     )
 
@@ -94,7 +93,7 @@ def _nothing(split: pd.DataFrame, settings: BalanceSettings) -> KnownAccuracy:
 
 
 def predictions_of(
-    cells: pd.DataFrame, store: CellStore, method: str, split_rows: int
+    cells: pd.DataFrame, predictions: pd.DataFrame, method: str, split_rows: int
 ) -> dict[str, Answers]:
     """All predictions of learners trained on a method's rows, by learner; failed cells left out.
 
@@ -110,8 +109,9 @@ def predictions_of(
             allowed="cells of one corpus at one budget: rows of two splits cannot be distinguished",
             remedy="filter the cells by their columns `corpus` and `budget`",
         )
+    known = predictions.set_index("fingerprint")["predicted"]
     return {
-        str(learner): _answers(its, store, split_rows, f"learner '{learner}' by '{method}'")
+        str(learner): _answers(its, known, split_rows, f"learner '{learner}' by '{method}'")
         for learner, its in mine.drop_duplicates("fingerprint").groupby("learner", sort=False)
     }
 
@@ -189,7 +189,7 @@ def _of_learner(parts: list[_Slice], truth: Int64, answers: Answers) -> list[dic
     ]
 
 
-def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str) -> Answers:
+def _answers(cells: pd.DataFrame, known: pd.Series, split_rows: int, where: str) -> Answers:
     counts = cells["evaluation_rows"].astype(int).unique().tolist()
     if len(counts) != 1 or counts[0] > split_rows:
         raise InputError(
@@ -198,12 +198,11 @@ def _answers(cells: pd.DataFrame, store: CellStore, split_rows: int, where: str)
             allowed=f"one number for all its cells, at most the {split_rows} rows of the split",
             remedy="evaluate again, or give the split that the cells were evaluated on",
         )
-    try:
-        labels = np.stack([store.predictions(fingerprint) for fingerprint in cells["fingerprint"]])
-    except FileNotFoundError as error:
+    if not cells["fingerprint"].isin(known.index).all():
         raise InputError(
-            "its predictions are not in the store of cells",
+            "its predictions are not among those of the evaluation",
             where=where,
             remedy="evaluate again, which reuses stored cells",
-        ) from error
+        )
+    labels = np.stack(known[cells["fingerprint"]].tolist()).astype(np.int64)
     return Answers(evaluation_rows(split_rows, counts[0]), labels)

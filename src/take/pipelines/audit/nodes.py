@@ -43,7 +43,6 @@ from take.corpus.budget import Budget
 from take.corpus.ingest import CorpusReport
 from take.encoder.embeddings import Embeddings
 from take.evaluation.grid_settings import EvaluationSettings
-from take.evaluation.store import CellStore
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
@@ -154,7 +153,7 @@ def measure_balance(
 
 def gather_accuracy(
     cells: pd.DataFrame | None,
-    folder: Path,
+    predictions: pd.DataFrame | None,
     distilled: pd.DataFrame,
     evaluation_split: pd.DataFrame,
     evaluation: EvaluationSettings,
@@ -162,7 +161,7 @@ def gather_accuracy(
 ) -> KnownAccuracy:
     """The accuracy of learners trained on these rows, overall and by slice, if it was evaluated."""
     metrics = dict(evaluation.metrics)
-    return known_accuracy(cells, CellStore(folder), distilled, evaluation_split, metrics, settings)
+    return known_accuracy(cells, predictions, distilled, evaluation_split, metrics, settings)
 
 
 class Pages(NamedTuple):

@@ -1,5 +1,7 @@
 """Wiring of `audit`."""
 
+from typing import Literal
+
 from kedro.pipeline import Pipeline
 
 from take.pipelines import stage, step
@@ -37,11 +39,11 @@ _REPORT = _CARD | {
 }
 
 
-def create_pipeline(cells: str = "known_cells") -> Pipeline:
+def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pipeline:
     """distilled, pool, corpus → privacy gate, balance, report, card, release.
 
-    `cells` names the evaluation's cells: those of an earlier run, if there are any, or, in a
-    pipeline that evaluates, those that it makes.
+    `evaluation` says whose cells and predictions are read: those of an earlier run, if there are
+    any, or, in a pipeline that evaluates, those that it makes.
     """
     return stage(
         "audit",
@@ -111,8 +113,8 @@ def create_pipeline(cells: str = "known_cells") -> Pipeline:
             step(
                 gather_accuracy,
                 [
-                    cells,
-                    "prediction_folder",
+                    f"{evaluation}_cells",
+                    f"{evaluation}_predictions",
                     "distilled",
                     "evaluation_split",
                     "params:evaluation",

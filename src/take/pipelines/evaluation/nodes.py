@@ -31,6 +31,14 @@ from take.version import code_version
 _logger = logging.getLogger(__name__)
 
 
+class Evaluated(NamedTuple):
+    """The outputs of `evaluate_distilled`."""
+
+    cells: pd.DataFrame
+    predictions: pd.DataFrame
+    """Of the cells of the distilled rows: the audit reads accuracy by slice off them."""
+
+
 class Summarised(NamedTuple):
     """The outputs of `summarise_cells`."""
 
@@ -65,7 +73,7 @@ def evaluate_distilled(
     choices: LearnerChoices,
     budget: str | int,
     settings: EvaluationSettings,
-) -> pd.DataFrame:
+) -> Evaluated:
     """Every learner, trained on the distilled rows and on the rows of every other method."""
     prepared = PreparedCorpus(
         settings.corpus,
@@ -82,11 +90,13 @@ def evaluate_distilled(
         generator_rows,
         distilled,
     )
-    grid = Grid(settings.with_selection(selection), choices, CellStore(folder), code_version())
+    store = CellStore(folder)
+    grid = Grid(settings.with_selection(selection), choices, store, code_version())
     shared = _shared(encoder, folder, choices)
     runs = settings.runs(str(budget))
     experiments = prepared.experiments(runs, encoder, scoring, selection, shared, folder)
-    return cells_table(grid.run(experiments))
+    cells = cells_table(grid.run(experiments))
+    return Evaluated(cells, store.predictions_table(cells, DISTILLED))
 
 
 def run_benchmark(

@@ -40,13 +40,15 @@ def create_pipeline(namespace: Literal["evaluation", "benchmark"] = "evaluation"
     settings, cells = f"params:{namespace}", f"{namespace}_cells"
     if namespace == "evaluation":
         inputs = [*_PREPARED, *_SHARED, "params:distillation.budget", settings]
-        nodes = [step(evaluate_distilled, inputs, cells)]
+        exposed = [cells, "evaluation_predictions"]
+        nodes = [step(evaluate_distilled, inputs, exposed)]
     else:
         inputs = ["prepared_corpora", *_SHARED, settings]
+        exposed = [cells]
         nodes = [
             step(run_benchmark, inputs, cells),
             step(plot_budgets, ["summary"], "budget_plot"),
         ]
     outputs = ["summary", "comparisons", "report", "table", "scores_plot", "margins_plot"]
     nodes.append(step(summarise_cells, [cells, f"{settings}.metrics"], outputs))
-    return stage(namespace, nodes, exposed=[cells])
+    return stage(namespace, nodes, exposed=exposed)
