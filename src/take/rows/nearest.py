@@ -52,7 +52,7 @@ class Best:
         rows, column = queries.start + better, column[better]
         self.product[rows] = product[better]
         self.row[rows] = references.start + column
-        self.distance[rows] = _lengths(queries.rows[better] - references.rows[column])
+        self.distance[rows] = np.sqrt(squared_norms(queries.rows[better] - references.rows[column]))
 
     def replace(self, which: Int64, other: Best) -> None:
         """For these queries, keep what another search found."""
@@ -122,23 +122,19 @@ def nearest_by_class(
     >>> found.any_class.row.tolist(), found.own_class.row.tolist()
     ([0], [1])
     """
-    members = {int(label): np.flatnonzero(reference_labels == label) for label in {*query_labels}}
+    any_class, own_class = Best(len(query_labels)), Best(len(query_labels))
+    theirs = _Block(0, references)
 
-    def compare(start: int, block: Float32) -> NearestByClass:
-        products = block @ references.T
-        labels = query_labels[start : start + len(block)]
-        own = np.full(len(block), -1, np.int64)
-        for label in np.unique(labels):
-            columns, rows = members[int(label)], np.flatnonzero(labels == label)
-            if len(columns):
-                own[rows] = columns[products[np.ix_(rows, columns)].argmax(axis=1)]
-        found = (products.argmax(axis=1), own)
-        return NearestByClass(*(Nearest(_distances(block, references, i), i) for i in found))
+    def compare(start: int, block: Float32) -> None:
+        ours, products = _Block(start, block), block @ references.T
+        any_class.update(ours, theirs, *_largest(products))
+        is_own = query_labels[start : start + len(block), None] == reference_labels
+        np.copyto(products, np.float32(-np.inf), where=~is_own)
+        own_class.update(ours, theirs, *_largest(products))
 
-    parts = list(map_blocks(compare, queries, block_rows))
-    return NearestByClass(
-        _joined([part.any_class for part in parts]), _joined([part.own_class for part in parts])
-    )
+    for _ in map_blocks(compare, queries, block_rows):
+        pass
+    return NearestByClass(*(Nearest(best.distance, best.row) for best in (any_class, own_class)))
 
 
 @dataclass(frozen=True)
@@ -203,20 +199,3 @@ def _largest(products: Float32) -> tuple[Int64, Float32]:
     """The column of each row's largest product, and that product."""
     column = products.argmax(axis=1)
     return column, products[np.arange(len(products)), column]
-
-
-def _lengths(vectors: Float32) -> Float32:
-    lengths: Float32 = np.sqrt(squared_norms(vectors))
-    return lengths
-
-
-def _distances(block: Float32, references: Float32, index: Int64) -> Float32:
-    distances = _lengths(block - references[index])
-    return np.where(index >= 0, distances, np.float32(np.inf))
-
-
-def _joined(parts: list[Nearest]) -> Nearest:
-    return Nearest(
-        np.concatenate([part.distance for part in parts]),
-        np.concatenate([part.row for part in parts]),
-    )
