@@ -2,10 +2,10 @@
 
     python benchmarks/learners.py [--cells 10] [--updates 20]
 
-Forty rows of the built-in corpus are taught, a thousand others asked. `lr` stands beside
-scikit-learn's TfidfVectorizer (fitted on the whole corpus, as the protocol wants) and
-LogisticRegression, anew for each cell; `transformer` beside `transformers.Trainer` with the same
-weights, rows, batches and number of updates. Each way in turn, so that a busy moment falls on all.
+Learners are trained on forty rows of the built-in corpus and predict a thousand others. `lr` is
+compared with scikit-learn's TfidfVectorizer (fitted on the whole corpus, as in the protocol) and
+LogisticRegression, fitted again for each cell; `transformer` with `transformers.Trainer` on the
+same weights, rows, batches and number of updates. The ways alternate, so that noise affects all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from take.learners import (
 )
 from take.learners.training import UpdateSettings
 
-ROWS, ASKED = 40, 1000
+ROWS, PREDICTED = 40, 1000
 Way = Callable[[np.ndarray], np.ndarray]
 
 
@@ -44,18 +44,21 @@ def main() -> None:
     options = parser.parse_args()
     rows = built_in_corpus()
     order = np.random.default_rng(0).permutation(len(rows))
-    asked, rest = order[:ASKED], order[ASKED:]
+    predicted, rest = order[:PREDICTED], order[PREDICTED:]
     draws = [rest[i * ROWS : (i + 1) * ROWS] for i in range(options.cells)]
-    linear = {"take, lr": our_lr(rows, asked), "scikit-learn, anew": sklearn_lr(rows, asked)}
-    show(f"lr, {options.cells} cells", linear, draws, rows["label"].to_numpy()[asked])
+    linear = {
+        "take, lr": our_lr(rows, predicted),
+        "scikit-learn, again": sklearn_lr(rows, predicted),
+    }
+    show(f"lr, {options.cells} cells", linear, draws, rows["label"].to_numpy()[predicted])
     updates = options.updates
     transformers = {
-        "take, bfloat16": our_transformer(rows, asked, updates, "bfloat16"),
-        "take, float32": our_transformer(rows, asked, updates, "float32"),
-        "transformers.Trainer": trainer(rows, asked, updates),
+        "take, bfloat16": our_transformer(rows, predicted, updates, "bfloat16"),
+        "take, float32": our_transformer(rows, predicted, updates, "float32"),
+        "transformers.Trainer": trainer(rows, predicted, updates),
     }
     title = f"transformer, {updates} updates of {ROWS} rows, 3 cells"
-    show(title, transformers, draws[:3], rows["label"].to_numpy()[asked])
+    show(title, transformers, draws[:3], rows["label"].to_numpy()[predicted])
 
 
 def show(title: str, ways: dict[str, Way], draws: list[np.ndarray], truth: np.ndarray) -> None:
@@ -80,18 +83,18 @@ def texts_at(rows: pd.DataFrame, places: np.ndarray) -> list[str]:
     return rows["text"].iloc[places].tolist()
 
 
-def taught(rows: pd.DataFrame, draw: np.ndarray) -> TrainingRows:
+def training_rows(rows: pd.DataFrame, draw: np.ndarray) -> TrainingRows:
     return TrainingRows(Texts.of(texts_at(rows, draw)), rows["label"].to_numpy(np.int64)[draw], 2)
 
 
-def our_lr(rows: pd.DataFrame, asked: np.ndarray) -> Way:
+def our_lr(rows: pd.DataFrame, predicted: np.ndarray) -> Way:
     counts = WordCounts()
     shared = Shared(counts=counts, corpus=Vocabulary(counts, Texts.of(rows["text"].tolist())))
-    learner, questions = make_learner(LinearSettings(), shared), Texts.of(texts_at(rows, asked))
-    return lambda draw: learner.fit(taught(rows, draw), 0).predict(questions)
+    learner, texts = make_learner(LinearSettings(), shared), Texts.of(texts_at(rows, predicted))
+    return lambda draw: learner.fit(training_rows(rows, draw), 0).predict(texts)
 
 
-def sklearn_lr(rows: pd.DataFrame, asked: np.ndarray) -> Way:
+def sklearn_lr(rows: pd.DataFrame, predicted: np.ndarray) -> Way:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -99,19 +102,19 @@ def sklearn_lr(rows: pd.DataFrame, asked: np.ndarray) -> Way:
         vectorizer = TfidfVectorizer().fit(rows["text"])
         model = LogisticRegression(max_iter=2000)
         model.fit(vectorizer.transform(rows["text"].iloc[draw]), rows["label"].iloc[draw])
-        return np.asarray(model.predict(vectorizer.transform(rows["text"].iloc[asked])))
+        return np.asarray(model.predict(vectorizer.transform(rows["text"].iloc[predicted])))
 
     return way
 
 
-def our_transformer(rows: pd.DataFrame, asked: np.ndarray, updates: int, precision: str) -> Way:
+def our_transformer(rows: pd.DataFrame, predicted: np.ndarray, updates: int, precision: str) -> Way:
     training = UpdateSettings(learning_rate=1e-4, warmup_share=0.5, updates=updates)
     settings = TransformerSettings.model_validate({"precision": precision, "training": training})
-    learner, questions = make_learner(settings, Shared()), Texts.of(texts_at(rows, asked))
-    return lambda draw: learner.fit(taught(rows, draw), 0).predict(questions)
+    learner, texts = make_learner(settings, Shared()), Texts.of(texts_at(rows, predicted))
+    return lambda draw: learner.fit(training_rows(rows, draw), 0).predict(texts)
 
 
-def trainer(rows: pd.DataFrame, asked: np.ndarray, updates: int) -> Way:
+def trainer(rows: pd.DataFrame, predicted: np.ndarray, updates: int) -> Way:
     import transformers
 
     from take.encoder.models import EncoderModel, EncoderSettings
@@ -156,7 +159,7 @@ def trainer(rows: pd.DataFrame, asked: np.ndarray, updates: int) -> Way:
                 data_collator=transformers.DataCollatorWithPadding(tokenizer),
             )
             run.train()
-            return np.asarray(run.predict(encoded(asked)).predictions.argmax(axis=1))
+            return np.asarray(run.predict(encoded(predicted)).predictions.argmax(axis=1))
 
     return way
 

@@ -1,10 +1,10 @@
-"""How the learner `transformer` is taught: precision, rows a batch, updates, by what it gets right.
+"""How the learner `transformer` is trained: accuracy by precision, batch rows and updates.
 
     python benchmarks/transformer.py sst2 float32,16,40,1 bfloat16,8,200,3
 
-Each protocol is precision, batch rows, updates, seeds. Forty random training rows are taught and
-1,500 other training rows asked; the evaluation split is never read. Reads what `ingestion` made of
-the corpus.
+Each protocol is precision, batch rows, updates, seeds. Models are trained on forty random training
+rows and predict 1,500 others; the evaluation split is never read. Reads the artifacts of
+`ingestion`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from take.learners import Shared, Texts, TrainingRows, TransformerSettings, make
 from take.learners.training import UpdateSettings
 from take.rows.labelled import class_ids, text_columns
 
-ROWS_PER_CLASS, ASKED = 20, 1500
+ROWS_PER_CLASS, PREDICTED = 20, 1500
 
 
 def load(corpus: str) -> pd.DataFrame:
@@ -49,9 +49,9 @@ def main() -> None:
     n_classes = int(labels.max()) + 1
     members = (np.flatnonzero(labels == label) for label in range(n_classes))
     chosen = np.concatenate([rng.choice(of, ROWS_PER_CLASS, replace=False) for of in members])
-    others = rng.permutation(np.setdiff1d(np.arange(len(table)), chosen))[:ASKED]
-    taught = TrainingRows(texts_at(table, chosen), labels[chosen].copy(), n_classes)
-    asked, shared = texts_at(table, others), Shared()
+    others = rng.permutation(np.setdiff1d(np.arange(len(table)), chosen))[:PREDICTED]
+    rows = TrainingRows(texts_at(table, chosen), labels[chosen].copy(), n_classes)
+    texts, shared = texts_at(table, others), Shared()
     print("| products | batch | updates | seconds | right |\n|---|---|---|---|---|")
     for protocol in options.protocols:
         precision, batch, updates, seeds = protocol.split(",")
@@ -63,9 +63,9 @@ def main() -> None:
         seconds, right = [], []
         for seed in range(int(seeds)):
             begun = time.perf_counter()
-            model = learner.fit(taught, seed)
+            model = learner.fit(rows, seed)
             seconds.append(time.perf_counter() - begun)
-            right.append(100 * float((model.predict(asked) == labels[others]).mean()))
+            right.append(100 * float((model.predict(texts) == labels[others]).mean()))
         marks = ", ".join(f"{mark:.1f}" for mark in right)
         print(f"| {precision} | {batch} | {updates} | {seconds[-1]:.0f} | {marks} |", flush=True)
 
