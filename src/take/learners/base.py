@@ -53,25 +53,6 @@ class Texts:
         return len(self.columns[0])
 
 
-class WeightedRows(Protocol):
-    """A training set, as a method makes it."""
-
-    @property
-    def texts(self) -> list[list[str]]:
-        """One column, or two for pairs."""
-        ...
-
-    @property
-    def labels(self) -> Int64:
-        """(K,)."""
-        ...
-
-    @property
-    def weights(self) -> Float64:
-        """(K,) of at least 0."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
     """The labelled rows that a learner is trained on; it sees nothing else of a corpus.
@@ -128,14 +109,16 @@ class TrainingRows:
             )
 
     @classmethod
-    def of(cls, rows: WeightedRows, n_classes: int) -> TrainingRows:
-        """The rows of a training set; rows of weight 0 are left out."""
-        if np.all(rows.weights == 1):
+    def of(
+        cls, texts: Sequence[Sequence[str]], labels: Int64, weights: Float64, n_classes: int
+    ) -> TrainingRows:
+        """The rows of columns of texts; rows of weight 0 are left out."""
+        if np.all(weights == 1):
             # A copy, because torch warns about read-only labels of a table.
-            return cls(Texts.of(*rows.texts), rows.labels.copy(), n_classes)
-        counted = np.flatnonzero(rows.weights > 0)
-        texts = ([column[row] for row in counted] for column in rows.texts)
-        return cls(Texts.of(*texts), rows.labels[counted], n_classes, rows.weights[counted])
+            return cls(Texts.of(*texts), labels.copy(), n_classes)
+        counted = np.flatnonzero(weights > 0)
+        columns = ([column[int(row)] for row in counted] for column in texts)
+        return cls(Texts.of(*columns), labels[counted], n_classes, weights[counted])
 
     def __len__(self) -> int:
         return len(self.labels)
