@@ -16,7 +16,6 @@ from take.evaluation.names import (
     ordered_learners,
     ordered_methods,
 )
-from take.evaluation.tables import number
 
 # Visible on white and on black.
 _BLUE, _ORANGE, _GREY = "#3b7ec4", "#d98c3f", "#9a9a9a"
@@ -26,7 +25,6 @@ _COLOURS = (
 )
 _ROW_HEIGHT, _PANEL_HEIGHT = 26, 330
 _GRID = "rgba(136, 136, 136, 0.2)"
-_MARGINS = {"difference": "margin", "low": "margin_low", "high": "margin_high"}
 
 
 def budget_figure(summary: pd.DataFrame) -> Any:
@@ -77,23 +75,27 @@ def budget_figure(summary: pd.DataFrame) -> Any:
     return _titled(figure, "What more rows bring", caption)
 
 
-def margins_figure(table: pd.DataFrame) -> Any:
-    """The lead of the compared method over each other one; from a summary or comparisons."""
+def margins_figure(comparisons: pd.DataFrame) -> Any:
+    """The lead of the compared method over each other one."""
     from plotly.graph_objects import Figure, Heatmap
 
-    margins = _margins(table)
+    # Comparisons may be of two methods; the later, take, is shown.
+    groups = comparisons.groupby(["corpus", "budget", "learner"], sort=False)
+    is_chosen = comparisons["method"] == groups["method"].transform("last")
+    margins = comparisons[comparisons["difference"].notna() & is_chosen]
     if margins.empty:
         return _empty("No margins: neither take nor distilled was run together with another method")
-    compared = " and ".join(margins["compared"].unique())
-    methods = ordered_methods(margins["method"])[::-1]
+    compared = " and ".join(margins["method"].unique())
+    methods = ordered_methods(margins["other"])[::-1]
     columns = margins[["corpus", "budget", "learner"]].drop_duplicates()
     places = [(str(c), str(b), str(learner)) for c, b, learner in columns.to_numpy().tolist()]
     values: dict[tuple[str, ...], float] = {}
     texts: dict[tuple[str, ...], str] = {}
     for row in margins.to_dict("records"):
-        place = (row["method"], row["corpus"], row["budget"], row["learner"])
-        values[place] = 100 * float(row["margin"])
-        texts[place] = f"{values[place]:+.1f}" if _is_shown(row) else f"({values[place]:+.1f})"
+        place = (row["other"], row["corpus"], row["budget"], row["learner"])
+        values[place] = 100 * float(row["difference"])
+        shown = row["verdict"] in ("better", "worse")
+        texts[place] = f"{values[place]:+.1f}" if shown else f"({values[place]:+.1f})"
     reach = max(5.0, min(20.0, max(abs(value) for value in values.values())))
     figure = Figure(
         Heatmap(
@@ -129,11 +131,11 @@ def margins_figure(table: pd.DataFrame) -> Any:
     )
     figure.update_yaxes(showgrid=False)
     _mark_blocks(figure, [f"{corpus}<br>{budget}" for corpus, budget, _ in places])
-    shown = sum(not text.startswith("(") for text in texts.values())
+    n_shown = sum(not text.startswith("(") for text in texts.values())
     caption = (
         f"Points by which {compared} scores above the method named on the left, on the same seeds: "
         f"blue, {compared} is above; orange, below. In brackets: no difference is shown, as the "
-        f"95 % interval includes 0 or there is none. One is shown in {shown} of {len(texts)} cells."
+        f"95 % interval includes 0 or is missing. One is shown in {n_shown} of {len(texts)} cells."
     )
     return _titled(figure, f"What {compared} gains over each method", caption)
 
@@ -164,8 +166,8 @@ def scores_figure(summary: pd.DataFrame) -> Any:
     for place, panel in enumerate(panels):
         row, column = place // width + 1, place % width + 1
         if panel is None:
-            figure.update_xaxes(visible=False, row=row, col=column)
-            figure.update_yaxes(visible=False, row=row, col=column)
+            for update in (figure.update_xaxes, figure.update_yaxes):
+                update(visible=False, row=row, col=column)
             continue
         figure.add_trace(_dots(panel, colours), row, column)
         ours = panel[panel["method"] == panel["compared"]]
@@ -215,41 +217,18 @@ def _panel_title(panel: pd.DataFrame | None, *, is_alone: bool) -> str:
     if panel is None:
         return ""
     first = panel.iloc[0]
-    if is_alone:
-        return str(first["learner"])
-    return f"{first['corpus']}, {first['budget']}<br>{first['learner']}"
+    where = "" if is_alone else f"{first['corpus']}, {first['budget']}<br>"
+    return f"{where}{first['learner']}"
 
 
 def _mark_blocks(figure: Any, names: Sequence[str]) -> None:
     """The corpora above their columns, and lines between them."""
     for name in dict.fromkeys(names):
         first, count = names.index(name), names.count(name)
-        figure.add_annotation(
-            x=first + (count - 1) / 2,
-            y=1,
-            yref="paper",
-            yanchor="bottom",
-            text=name,
-            showarrow=False,
-            font={"size": 11},
-        )
+        place = {"x": first + (count - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom"}
+        figure.add_annotation(text=name, showarrow=False, font={"size": 11}, **place)
         if first:
             figure.add_vline(x=first - 0.5, line_color=_GREY, line_width=1)
-
-
-def _margins(table: pd.DataFrame) -> pd.DataFrame:
-    if "margin" not in table:
-        table = table.rename(columns={"method": "compared"} | _MARGINS)
-        table = table.rename(columns={"other": "method"})
-    # Comparisons may be of two methods; the later, take, is shown.
-    places = table.groupby(["corpus", "budget", "learner"], sort=False)
-    is_chosen = table["compared"] == places["compared"].transform("last")
-    return table[table["margin"].notna() & is_chosen]
-
-
-def _is_shown(row: dict[Any, Any]) -> bool:
-    low, high = number(row["margin_low"]), number(row["margin_high"])
-    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _budget_rows(summary: pd.DataFrame) -> pd.Series[float]:
@@ -295,12 +274,8 @@ def _panels(
     # kedro-viz applies its dark theme to the first panel's axes only.
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(gridcolor=_GRID, zerolinecolor=_GRID)
-    figure.update_layout(
-        template="plotly_white",
-        height=total,
-        legend={"orientation": "h", "y": -70 / (total - 200), "yanchor": "top"},
-    )
-    return figure
+    legend = {"orientation": "h", "y": -70 / (total - 200), "yanchor": "top"}
+    return figure.update_layout(template="plotly_white", height=total, legend=legend)
 
 
 def _titled(figure: Any, headline: str, caption: str, width: int = 160) -> Any:

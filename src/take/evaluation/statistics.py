@@ -122,7 +122,6 @@ class Difference:
     mean: float
     standard_error: float | None
     interval: Interval | None  # None if seeds made no difference, or there is only one
-    over: Over
     pairs: int
 
     @property
@@ -131,10 +130,8 @@ class Difference:
         return "no difference shown" if self.interval is None else self.interval.verdict
 
 
-def paired_difference(
-    ours: Mapping[Cell, float], theirs: Mapping[Cell, float], confidence: float = CONFIDENCE
-) -> Difference:
-    """d̄ ± t_{a−1, (1+confidence)/2} · s(d̄_i)/√a over the cells that both have.
+def paired_difference(ours: Mapping[Cell, float], theirs: Mapping[Cell, float]) -> Difference:
+    """d̄ ± t_{a−1, 0.975} · s(d̄_i)/√a over the cells that both have.
 
     The differences d_ij of equal cells are averaged within each set seed i, and the interval is
     over set seeds; if there is only one, over trainings. Differences without any spread have no
@@ -160,9 +157,9 @@ def paired_difference(
     found = summarise(differences)
     interval = None
     if found.standard_error is not None and found.standard_error > _EQUAL:
-        reach = found.standard_error * float(t.ppf((1 + confidence) / 2, found.degrees_of_freedom))
+        reach = found.standard_error * float(t.ppf((1 + CONFIDENCE) / 2, found.degrees_of_freedom))
         interval = Interval(found.mean - reach, found.mean + reach)
-    return Difference(found.mean, found.standard_error, interval, found.over, len(common))
+    return Difference(found.mean, found.standard_error, interval, len(common))
 
 
 class Share(NamedTuple):
@@ -194,25 +191,6 @@ def share_kept(distilled: Summary, full: Summary) -> Share:
     # A single full-data run counts as exact.
     full_error = full.standard_error or 0.0
     return Share(value, hypot(distilled.standard_error, value * full_error) / full.mean)
-
-
-def runner_up(means: Mapping[str, float], of: str) -> str:
-    """The best of the other methods; of equals, the first by name.
-
-    Because it is chosen by the same scores that it is compared by, it looks slightly better than it
-    is; a lead over it is underestimated.
-
-    >>> runner_up({"take": 0.82, "random": 0.66, "kmeans": 0.73}, of="take")
-    'kmeans'
-    """
-    others = sorted(name for name in means if name != of)
-    if not others:
-        raise InputError(
-            f"there is no method to compare {of!r} with",
-            where="runner-up",
-            remedy="evaluate another method, such as 'random'",
-        )
-    return max(others, key=lambda name: means[name])
 
 
 def _by_set(scores: Mapping[Cell, float]) -> list[Float64]:

@@ -19,7 +19,7 @@ from take.evaluation.names import (
     ordered_learners,
     ordered_methods,
 )
-from take.evaluation.statistics import Difference, runner_up, share_kept
+from take.evaluation.statistics import Difference, share_kept
 
 SCORES: tuple[Metric, ...] = ("accuracy", "macro_f1", "accuracy_f1")
 VS_RANDOM = ("vs_random", "vs_random_low", "vs_random_high", "vs_random_verdict")
@@ -99,8 +99,8 @@ def comparisons_table(
             for k in others
             if k.method != FULL and _n_sets(grid[k]) >= _n_sets(grid[key])
         }
-        best = _best({name: mean for name, mean in means.items() if is_rival(name)}, key.method)
-        best_of_all = _best(means, key.method)
+        best = _best({name: mean for name, mean in means.items() if is_rival(name)})
+        best_of_all = _best(means)
         for other in others:
             found = difference(grid[key], grid[other])
             rows.append(
@@ -215,8 +215,13 @@ def _n_sets(found: Measured) -> int:
     return len({cell.set_seed for cell in found.scores})
 
 
-def _best(means: Mapping[str, float], of: str) -> str | None:
-    return runner_up(means, of) if set(means) - {of} else None
+def _best(means: Mapping[str, float]) -> str | None:
+    """The method with the highest mean; of equals, the first by name.
+
+    Because it is chosen by the same scores that it is compared by, it looks slightly better than it
+    is; a lead over it is underestimated.
+    """
+    return max(sorted(means), key=lambda name: means[name], default=None)
 
 
 def _ordered(grid: Mapping[Key, Measured]) -> list[Key]:

@@ -18,8 +18,13 @@ from typing import Annotated
 from pydantic import Field
 
 from take.learners.base import Learner, Model, Texts, TrainingRows
-from take.learners.features import SentenceVectors, Vocabulary, WordCounts
-from take.learners.linear import LinearLearner, LinearSettings
+from take.learners.linear import (
+    LinearLearner,
+    LinearSettings,
+    SentenceVectors,
+    Vocabulary,
+    WordCounts,
+)
 from take.learners.networks import NetworkLearner, NetworkSettings
 from take.learners.pretrained import Pretrained, TransformerSettings
 from take.learners.training import UpdateSettings

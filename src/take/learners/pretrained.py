@@ -52,7 +52,6 @@ class Tokens:
 
     ids: list[list[int]]
     segments: list[list[int]]
-    cut_rows: int  # longer than the model reads
 
 
 class Pretrained:
@@ -168,7 +167,6 @@ class Pretrained:
             # A text of nothing but blanks may have no token at all in some vocabularies.
             [encoding.ids or [0] for encoding in encodings],
             [encoding.type_ids or [0] for encoding in encodings],
-            sum(bool(encoding.overflowing) for encoding in encodings),
         )
 
     @cached_property

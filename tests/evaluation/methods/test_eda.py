@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.methods.eda import augmented, deleted, inserted, replaced, swapped
+from take.evaluation.methods.eda import (
+    EMBEDDED_SYNSETS,
+    WordNet,
+    augmented,
+    deleted,
+    inserted,
+    load_wordnet,
+    replaced,
+    swapped,
+)
 from take.evaluation.methods.material import EdaSettings
-from take.evaluation.methods.wordnet import EMBEDDED_SYNSETS, WordNet, load_wordnet
 
 TEXT = "the dull film about a long war , the dull film about peace"
 SYNONYMS = {"dull": ("boring",), "film": ("movie", "motion picture"), "war": ("warfare",)}
