@@ -88,7 +88,7 @@ def test_what_cannot_be_read_is_not_there(
         path.write_bytes(content)
     assert store.cell(CELL.fingerprint) is None
     assert store.training_set("a") is None
-    assert "a.json cannot be read: computed anew" in caplog.text
+    assert "a.json is damaged: it is computed again" in caplog.text
 
 
 def test_a_cell_is_written_whole_or_not_at_all(

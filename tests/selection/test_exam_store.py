@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from take.reuse import store as keyed_store
 from take.reuse.digests import file_digest
 from take.reuse.records import record_path
 from take.rows.blocks import ArrayBlocks
@@ -132,13 +133,12 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-8]),
     "empty": lambda path: path.write_bytes(b""),
     "not a file of tensors": lambda path: path.write_text("gone"),
-    "without its record": lambda path: record_path(path).unlink(),
     "with an altered record": lambda path: record_path(path).write_text("{}"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_state_is_set_aside_and_the_search_begins_anew(
+def test_a_damaged_state_is_set_aside_and_the_search_starts_again(
     tmp_path: Path, task: ExamTask, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = best_rows(task, SETTINGS)
@@ -152,7 +152,7 @@ def test_a_damaged_state_is_set_aside_and_the_search_begins_anew(
     with caplog.at_level(logging.WARNING):
         assert store.load() is None
     assert str(tmp_path) in caplog.text
-    assert "The search begins anew" in caplog.text
+    assert "the search starts again" in caplog.text
     (kept,) = tmp_path.iterdir()
     assert ".altered-" in kept.name
     assert file_digest(kept) == damaged
@@ -164,7 +164,7 @@ def test_a_damaged_state_is_set_aside_and_the_search_begins_anew(
     assert list(tmp_path.iterdir()) == [kept]
 
 
-def test_a_search_killed_between_file_and_record_begins_anew(
+def test_a_search_killed_between_file_and_record_starts_again(
     tmp_path: Path, task: ExamTask, state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_search_killed_between_file_and_record_begins_anew(
 
     store = StateStore(tmp_path, task, SETTINGS)
     store.save(state)
-    monkeypatch.setattr(store_module, "write_record", killed)
+    monkeypatch.setattr(keyed_store, "write_record", killed)
     with pytest.raises(KeyboardInterrupt):
         store.save(replace(state, rows=state.rows[::-1]))
     assert store.load() is None

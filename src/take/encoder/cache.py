@@ -2,25 +2,21 @@
 
 A string's key is a digest of its bytes, so a grown corpus finds what it had; a segment is written
 whole or not at all, so a killed run keeps all but the one it was at. Segments carry records like
-every artifact: a damaged one is named, put aside and encoded again.
+every artifact: a damaged one is named, set aside and encoded again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from take.reuse.atomic import atomic_path
-from take.reuse.records import damage, record_path, set_aside, write_record
+from take.reuse.store import KeyedStore
 from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 from take.rows.arrays import Float32
-
-_logger = logging.getLogger(__name__)
 
 _KEY_BYTES = 16
 Keys = NDArray[np.void]
@@ -33,22 +29,13 @@ def string_keys(strings: Iterable[str]) -> Keys:
 
 
 def whole_segments(folder: Path) -> list[Path]:
-    """The cache's segments, after damaged ones have been named and put aside.
+    """The cache's segments, after damaged ones have been logged and set aside."""
+    store = _store(folder)
+    return [path for path in store.files("segment-*.safetensors") if store.is_whole(path)]
 
-    One without a record is passed over: another run may be about to write it.
-    """
-    whole = []
-    for path in sorted(folder.glob("segment-*.safetensors")):
-        if not record_path(path).exists():
-            continue
-        if problem := damage(path):
-            kept = set_aside(path)
-            _logger.warning(
-                "%s; put aside as %s, its strings are encoded again.", problem, kept.name
-            )
-        else:
-            whole.append(path)
-    return whole
+
+def _store(folder: Path) -> KeyedStore:
+    return KeyedStore(folder, "its strings are encoded again")
 
 
 class VectorCache:
@@ -74,8 +61,8 @@ class VectorCache:
     def add(self, keys: Keys, vectors: Float32, truncated: NDArray[np.uint8]) -> None:
         """Keep the vectors of new strings as one segment."""
         name = hashlib.sha256(keys.tobytes()).hexdigest()[:24]
-        path = self.folder / f"segment-{name}.safetensors"
-        with atomic_path(path) as temporary:
+        file = f"segment-{name}.safetensors"
+        with _store(self.folder).writing(file) as temporary:
             write_tensors(
                 temporary,
                 {
@@ -84,8 +71,7 @@ class VectorCache:
                     "truncated": TensorStream.of(truncated),
                 },
             )
-        write_record(path)
-        self._index(path)
+        self._index(self.folder / file)
 
     def select(self, keys: Keys) -> CachedVectors:
         """The vectors of strings that are all in the cache, in the order of their keys."""

@@ -1,30 +1,21 @@
 """What has been computed so far, by fingerprint: training sets, and cells with their predictions.
 
-A cell is written when it is done, whole or not at all; a killed grid goes on where it stopped. A
-file that cannot be read is computed anew.
+A cell is written when it is done, whole or not at all; a killed grid resumes where it stopped.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from take.evaluation.cells import CellResult
 from take.evaluation.methods.material import TrainingSet
-from take.reuse.atomic import atomic_path, write_text_atomically
-from take.reuse.digests import value_digest
+from take.reuse.store import KeyedStore
 from take.rows.arrays import Int64
-
-_logger = logging.getLogger(__name__)
-
-Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -35,6 +26,11 @@ class MadeSet:
     seconds: float
 
 
+class _Stored(NamedTuple):
+    cell: CellResult
+    predicted: Int64
+
+
 @dataclass(frozen=True)
 class CellStore:
     """A folder of cells and training sets."""
@@ -43,21 +39,20 @@ class CellStore:
 
     def cell(self, fingerprint: str) -> CellResult | None:
         """A cell that was computed before."""
-        return _read(self._cell(fingerprint), _cell)
-
-    def keep_cell(self, cell: CellResult, predicted: Int64) -> None:
-        """Write a cell; its predictions first, so that a cell never stands without them."""
-        path = self._cell(cell.fingerprint)
-        with atomic_path(path.with_suffix(".npy")) as temporary, temporary.open("wb") as stream:
-            np.save(stream, predicted.astype(np.int16))
-        content = cell.model_dump()
-        checked = {**content, "checksum": value_digest(content)}
-        write_text_atomically(path, json.dumps(checked, indent=1, ensure_ascii=False))
+        found = self._stored(fingerprint)
+        return found.cell if found else None
 
     def predictions(self, fingerprint: str) -> Int64:
-        """What the learner of a stored cell answered to each row that it was asked."""
-        found: Int64 = np.load(self._cell(fingerprint).with_suffix(".npy")).astype(np.int64)
-        return found
+        """The predictions of a stored cell's learner, one for each evaluation row."""
+        found = self._stored(fingerprint)
+        if found is None:
+            raise FileNotFoundError(f"no cell {fingerprint} in {self.folder}")
+        return found.predicted
+
+    def keep_cell(self, cell: CellResult, predicted: Int64) -> None:
+        """Write a cell with its predictions."""
+        value = {"cell": cell.model_dump(), "predicted": predicted.tolist()}
+        self._store.write_value(f"cells/{cell.fingerprint}.json", value)
 
     def predictions_table(self, cells: pd.DataFrame, method: str) -> pd.DataFrame:
         """The predictions of a method's cells: fingerprint, and the label of each evaluated row."""
@@ -68,59 +63,41 @@ class CellStore:
 
     def training_set(self, fingerprint: str) -> MadeSet | None:
         """A set that was made before."""
-        return _read(self._set(fingerprint), _made_set)
+        return self._store.read_value(f"sets/{fingerprint}.json", _made_set)
 
     def keep_training_set(self, fingerprint: str, made: MadeSet) -> None:
         """Write a set."""
         rows = made.rows
-        content = {
+        value = {
             "texts": rows.texts,
             "labels": rows.labels.tolist(),
             "weights": rows.weights.tolist(),
             "source": rows.source,
             "rows": None if rows.rows is None else rows.rows.tolist(),
             "seconds": made.seconds,
-            "digest": rows.digest,
         }
-        write_text_atomically(self._set(fingerprint), json.dumps(content, ensure_ascii=False))
+        self._store.write_value(f"sets/{fingerprint}.json", value)
 
-    def _cell(self, fingerprint: str) -> Path:
-        return self.folder / "cells" / f"{fingerprint}.json"
+    def _stored(self, fingerprint: str) -> _Stored | None:
+        return self._store.read_value(f"cells/{fingerprint}.json", _cell)
 
-    def _set(self, fingerprint: str) -> Path:
-        return self.folder / "sets" / f"{fingerprint}.json"
-
-
-def _cell(content: str) -> CellResult:
-    """A cell as it was written; one that says something else now is no cell."""
-    found = json.loads(content)
-    checksum = found.pop("checksum")
-    if checksum != value_digest(found):
-        raise ValueError("another result than was written")
-    return CellResult.model_validate(found)
+    @property
+    def _store(self) -> KeyedStore:
+        return KeyedStore(self.folder, "it is computed again")
 
 
-def _made_set(content: str) -> MadeSet:
-    """A set as it was written; one that says something else now is no set."""
-    found = json.loads(content)
-    rows = found["rows"]
+def _cell(value: Any) -> _Stored:
+    predicted = np.array(value["predicted"], dtype=np.int64)
+    return _Stored(CellResult.model_validate(value["cell"]), predicted)
+
+
+def _made_set(value: Any) -> MadeSet:
+    rows = value["rows"]
     made = TrainingSet(
-        texts=found["texts"],
-        labels=np.array(found["labels"], dtype=np.int64),
-        weights=np.array(found["weights"], dtype=np.float64),
-        source=found["source"],
+        texts=value["texts"],
+        labels=np.array(value["labels"], dtype=np.int64),
+        weights=np.array(value["weights"], dtype=np.float64),
+        source=value["source"],
         rows=None if rows is None else np.array(rows, dtype=np.int64),
     )
-    if found["digest"] != made.digest:
-        raise ValueError("other rows than were written")
-    return MadeSet(made, found["seconds"])
-
-
-def _read(path: Path, parse: Callable[[str], Kept]) -> Kept | None:
-    try:
-        return parse(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (ValueError, LookupError, TypeError, AttributeError):
-        _logger.warning("%s cannot be read: computed anew.", path.name)
-        return None
+    return MadeSet(made, value["seconds"])

@@ -1,23 +1,20 @@
-"""Where a search keeps what it has so far, so that a killed one goes on."""
+"""Where a search keeps what it has so far, so that a killed one resumes."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from take.reuse.atomic import atomic_path
 from take.reuse.digests import module_code, value_digest
-from take.reuse.records import damage, record_path, set_aside, write_record
+from take.reuse.store import KeyedStore
 from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 from take.selection.exam.search import SearchState
 from take.selection.exam.task import ExamTask
 from take.selection.selection_settings import ExamSettings
 
-_logger = logging.getLogger(__name__)
 _LIMITS = {"max_sweeps", "max_swaps", "max_seconds", "patience"}
 
 
@@ -25,32 +22,25 @@ class StateStore:
     """The state of one search, in a file named after all that the search depends on."""
 
     def __init__(self, folder: Path, task: ExamTask, settings: ExamSettings) -> None:
+        self._store = KeyedStore(folder, "the search starts again")
         self.path = folder / f"exam-{_key(task, settings)}.safetensors"
 
     def load(self) -> SearchState | None:
         """The last state, if there is one that is whole."""
-        if not self.path.exists():
-            return None
-        if problem := damage(self.path):
-            kept = set_aside(self.path)
-            _logger.warning("%s; kept as %s. The search begins anew.", problem, kept.name)
+        if not self._store.files(self.path.name) or not self._store.is_whole(self.path):
             return None
         saved = {name: np.array(array) for name, array in map_tensors(self.path).items()}
         return SearchState(saved["rows"], saved["best_rows"], saved["history"])
 
     def save(self, state: SearchState) -> None:
         """Replace the last state by this one."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         arrays = {"rows": state.rows, "best_rows": state.best_rows, "history": state.history}
-        with atomic_path(self.path) as temporary:
+        with self._store.writing(self.path.name) as temporary:
             write_tensors(temporary, {k: TensorStream.of(v) for k, v in arrays.items()})
-        write_record(self.path)
 
     def clear(self) -> None:
-        """Forget it, and what searches with other settings left: this one is done."""
-        for path in self.path.parent.glob("exam-*.safetensors"):
-            for file in (path, record_path(path)):
-                file.unlink(missing_ok=True)
+        """Remove it and what searches with other settings left: this one is done."""
+        self._store.remove("exam-*.safetensors")
 
 
 def _key(task: ExamTask, settings: ExamSettings) -> str:
