@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from take.audit.balance.intervals import Compared, holm
+from take.audit.balance.comparison import Compared, holm
 from take.audit.balance.report import Finding, Verdict, Where
 
 CONFIDENCE = 0.95

@@ -22,7 +22,7 @@ from take.audit.balance.findings import (
     points,
     times,
 )
-from take.audit.balance.intervals import Compared, compare
+from take.audit.balance.comparison import Compared, compare
 from take.audit.balance.report import LabelShare, MentionShift, SidesShift, Where
 from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.terms import Groups, Side, sides

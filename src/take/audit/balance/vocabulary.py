@@ -188,5 +188,10 @@ def _distinct(*words: tuple[Tokens, Int64]) -> list[list[float]]:
         ids = tokens.ids[places].astype(np.int64)
         follows = ~tokens.begins[places[1:]] & (np.diff(places) == 1)
         pairs = (ids[:-1] << 32 | ids[1:])[follows]
-        found.append([len(np.unique(part)) / max(len(part), 1) for part in (ids, pairs)])
+        found.append([_different(part) / max(len(part), 1) for part in (ids, pairs)])
     return found
+
+
+def _different(ids: Int64) -> int:
+    # Sorted: several times faster here than `np.unique`, which hashes.
+    return int(np.count_nonzero(np.diff(np.sort(ids)))) + bool(len(ids))

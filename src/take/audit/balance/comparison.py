@@ -6,11 +6,12 @@ For a share p̂ = k/n and another q̂ = j/m, the difference of f(p) and f(q) has
 
 where [l, u] is the Clopper–Pearson interval of each share (MOVER: Zou & Donner, Statistics in
 Medicine 27, 2008; ratios: Donner & Zou, Statistical Methods in Medical Research 21, 2012). f is the
-identity for a difference, log for a ratio, logit for a ratio of odds. Without a single case the
-lower end of a ratio is 0 and its upper end is what the rows allow. The p-value is 1 minus the
-confidence at which the interval first touches "no difference", so that the two never disagree.
+identity for a difference, log for a ratio, logit for a ratio of odds. Without any case the lower
+end of a ratio is 0. The p-value is 1 minus the confidence at which the interval first touches "no
+difference", so that the two never disagree. By hand: scipy has neither these intervals nor Holm's
+correction.
 
-Counts may be fractions: those of a weighted corpus are (`Kish, Survey Sampling, 1965`).
+Counts may be fractions: those of a weighted corpus are (Kish, Survey Sampling, 1965).
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def compare(
 def share_against(
     count: ArrayLike, total: ArrayLike, share: ArrayLike, confidence: float
 ) -> Compared:
-    """The ratio of a share to one that is known, by the exact interval; p of two tails.
+    """The ratio of a share to a known one, by the exact interval; p of two tails.
 
     >>> found = share_against([30], [40], [0.5], 0.95)
     >>> found.value.tolist(), found.low.round(2).tolist(), found.p.round(4).tolist()
@@ -101,7 +102,7 @@ def share_against(
 
 
 def holm(p: Float64) -> Float64:
-    """p-values for many questions at once (Holm 1979): one at or below α is wrong in α of sets.
+    """p-values corrected for all of them (Holm 1979).
 
     >>> holm(np.array([0.01, 0.5, 0.02])).tolist()
     [0.03, 0.5, 0.04]
@@ -124,7 +125,7 @@ def _value(p: Float64, q: Float64, scale: Scale) -> Float64:
 def _scaled(
     count: Float64, total: Float64, scale: Scale, confidence: float | Float64
 ) -> tuple[Float64, Float64, Float64]:
-    """The share and its limits under f; where f is infinite, with half a case more."""
+    """The share and its bounds under f; where f is infinite, with half a case more."""
     low, high = clopper_pearson(count, total, confidence)
     share = count / total
     if scale == "difference":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from take.audit.balance.intervals import compare, holm, share_against
+from take.audit.balance.comparison import compare, holm, share_against
 from take.audit.intervals import clopper_pearson
 
 
