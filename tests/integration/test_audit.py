@@ -54,7 +54,7 @@ def test_all_formats_hold_the_same_rows(distilled_once: Project) -> None:
     assert features["label"]["names"] == ["bad", "good"]
 
 
-def test_the_release_is_whole_and_tells_how_it_was_made(distilled_once: Project) -> None:
+def test_the_release_is_complete_and_says_how_it_was_made(distilled_once: Project) -> None:
     folder = release(distilled_once)
     files = {path.name for path in folder.rglob("*") if path.is_file()}
     assert files == {
@@ -73,7 +73,7 @@ def test_the_release_is_whole_and_tells_how_it_was_made(distilled_once: Project)
     assert done.returncode == 0, done.stderr
 
 
-def test_nothing_of_the_corpus_is_given_away(distilled_once: Project) -> None:
+def test_nothing_of_the_corpus_is_released(distilled_once: Project) -> None:
     corpus = pd.read_parquet(distilled_once.newest("corpus.parquet"))
     rows = pd.read_parquet(distilled_once.newest("distilled.parquet"))
     # A tiny model trained for ten epochs does write rows of this corpus; those are its own.
@@ -86,7 +86,7 @@ def test_nothing_of_the_corpus_is_given_away(distilled_once: Project) -> None:
     assert sum(text in page for text in corpus["text"]) > 20  # the one for the house has them
 
 
-def test_what_each_node_took_is_on_the_page(distilled_once: Project) -> None:
+def test_the_cost_of_each_node_is_in_the_report(distilled_once: Project) -> None:
     page = distilled_once.newest("audit_page.html").read_text()
     for node in ("fine_tune", "select_rows", "attack_generator"):
         assert node in page
@@ -95,7 +95,7 @@ def test_what_each_node_took_is_on_the_page(distilled_once: Project) -> None:
     assert record["cost"]["peak_megabytes"] > 100
 
 
-def test_a_pool_is_not_blamed_for_what_real_rows_do(distilled_once: Project) -> None:
+def test_near_copies_in_the_pool_pass_where_real_rows_have_as_many(distilled_once: Project) -> None:
     """The rows of this corpus are near copies of each other, those held out of it, too."""
     found = report(distilled_once, "privacy_report")
     verdicts = {check["name"]: check["verdict"] for check in found["checks"]}
@@ -135,7 +135,7 @@ def test_block_stops_the_export_and_an_override_by_name_is_recorded(
         assert "J. Doe" in (release(distilled_films) / name).read_text()
 
 
-def test_a_limit_asks_the_language_model_nothing(distilled_films: Project) -> None:
+def test_a_changed_limit_does_not_run_the_language_model(distilled_films: Project) -> None:
     output = distilled_films.kedro(*audit(gate__limits__closer_review=0.9))
     assert "Reusing the outputs of 'audit.attack_generator'" in output
     assert "Reusing the outputs of 'audit.screen_rows'" in output
@@ -143,7 +143,7 @@ def test_a_limit_asks_the_language_model_nothing(distilled_films: Project) -> No
 
 
 def test_verify_covers_the_release_wherever_it_is(distilled_films: Project, tmp_path: Path) -> None:
-    copied = tmp_path / "given_away"
+    copied = tmp_path / "released"
     shutil.copytree(release(distilled_films), copied / "films")
     assert verify(copied, check_release).problems == []
     (copied / "films/distilled.csv").write_text("id,text\n")

@@ -14,7 +14,7 @@ from take.audit.intervals import clopper_pearson
 
 @pytest.mark.parametrize("scale", ["difference", "ratio", "odds"])
 @pytest.mark.parametrize(("n", "p"), [(40, 0.05), (40, 0.5), (400, 0.02), (5000, 0.1)])
-def test_an_interval_misses_the_truth_no_more_often_than_it_may(
+def test_an_interval_misses_the_truth_no_more_often_than_its_level(
     scale: Any, n: int, p: float
 ) -> None:
     random = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def test_an_interval_misses_the_truth_no_more_often_than_it_may(
 
 
 @pytest.mark.parametrize("scale", ["difference", "ratio", "odds"])
-def test_the_far_tail_is_exact_beside_a_large_corpus(scale: Any) -> None:
+def test_the_far_tail_is_exact_against_a_large_corpus(scale: Any) -> None:
     """Where the corpus is known as good as exactly, p is that of the binomial test."""
     k, n, p = np.array([0, 1, 4, 9, 20]), 40, 0.05
     tails = np.minimum(binom.cdf(k, n, p), binom.sf(k - 1, n, p))
@@ -37,7 +37,7 @@ def test_the_far_tail_is_exact_beside_a_large_corpus(scale: Any) -> None:
     np.testing.assert_allclose(found.p, np.clip(2 * tails, 1e-12, 1), rtol=1e-3)
 
 
-def test_without_a_single_case_there_is_still_an_upper_end() -> None:
+def test_without_any_case_there_is_still_an_upper_end() -> None:
     found = compare(([0, 3, 0], [40, 40, 40]), ([700, 0, 0], [7000, 7000, 7000]), "ratio", 0.95)
     assert found.value[:2].tolist() == [0, np.inf]
     assert found.low[0] == 0

@@ -50,24 +50,24 @@ def known(
     return known_accuracy(found, PREDICTIONS, distilled, split, {}, BalanceSettings())
 
 
-def test_it_is_shown_in_all_and_by_slice() -> None:
+def test_accuracy_is_given_overall_and_by_slice() -> None:
     shown = known(cells(rows()), rows(), SPLIT)
     assert shown.summary["mean"].tolist() == [0.8]
     assert set(shown.slices["learner"]) == {"lr"}
 
 
-def test_no_evaluation_is_none() -> None:
+def test_without_evaluation_nothing_is_given() -> None:
     shown = known(None, rows(), SPLIT)
     assert shown.summary.empty
     assert shown.slices.empty
 
 
-def test_that_of_other_rows_is_not() -> None:
+def test_accuracy_of_other_rows_is_left_out() -> None:
     found = cells(rows())
     assert known(found, rows(texts=["other", "rows"]), SPLIT).summary.empty
 
 
-def test_that_of_another_split_is_not(caplog: pytest.LogCaptureFixture) -> None:
+def test_accuracy_on_another_split_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     found = cells(rows())
     other = SPLIT.assign(label=SPLIT["label"].iloc[::-1].to_numpy())
     with caplog.at_level(logging.WARNING):
@@ -75,7 +75,7 @@ def test_that_of_another_split_is_not(caplog: pytest.LogCaptureFixture) -> None:
     assert "another split" in caplog.text
 
 
-def test_without_its_predictions_it_is_not_and_nothing_fails(
+def test_accuracy_without_predictions_is_left_out_without_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """They may be of another evaluation than the cells."""

@@ -69,7 +69,7 @@ def test_classes_are_compared_with_what_the_budget_sets() -> None:
     assert (found.value, found.verdict) == (1.5, "shifted")
 
 
-def test_what_comes_of_the_mix_of_classes_alone_is_no_shift() -> None:
+def test_the_mix_of_classes_alone_is_no_shift() -> None:
     """One class of five is long and about women: a balanced set of it has twice as much of both."""
     corpus = table(6000, share=0.2)
     is_good = corpus["label"] == 1
@@ -106,7 +106,7 @@ def test_divergence_is_that_of_scipy() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [10, 40, 400])
-def test_a_small_set_is_not_blamed_for_being_small(n_rows: int) -> None:
+def test_a_small_set_is_not_shifted_by_its_size(n_rows: int) -> None:
     corpus = table(5000)
     found = report_of(table(n_rows, seed=1), corpus).distilled.vocabulary
     assert found is not None
@@ -165,7 +165,7 @@ def test_labels_that_go_with_a_group_are_reported() -> None:
     assert named(report_of(other, corpus), "'good' given gender: male").verdict != "shifted"
 
 
-def test_sides_are_held_against_each_other() -> None:
+def test_sides_are_compared_with_each_other() -> None:
     corpus, other = table(6000), table(800, seed=1)
     other["text"] = other["text"].str.replace(r"\bhe\b", "she", regex=True)
     report = report_of(other, corpus)
@@ -248,7 +248,7 @@ def test_texts_without_words_are_measured() -> None:
     BalanceReport.model_validate_json(report.model_dump_json())
 
 
-def test_without_groups_nobody_is_looked_for() -> None:
+def test_without_groups_there_are_no_mentions() -> None:
     corpus = table(300)
     report = report_of(table(40, seed=1), corpus, identity_groups={})
     assert report.distilled.mentions == {}

@@ -69,7 +69,7 @@ def test_failed_cells_and_other_methods_are_left_out(
     assert predictions_of(cells, predictions, "take", 30) == {}
 
 
-def test_what_cannot_be_put_together_is_refused(
+def test_cells_that_do_not_belong_together_are_refused(
     evaluated: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
     cells, predictions = evaluated
@@ -127,7 +127,7 @@ def test_few_rows_are_inconclusive() -> None:
     assert set(table["verdict"]) == {"inconclusive"}
 
 
-def test_trainings_are_not_taken_for_rows() -> None:
+def test_trainings_do_not_count_as_rows() -> None:
     """Twenty trainings that all answer the same say no more than one."""
     split = split_of(300)
     once = answers_with(split, np.full(300, 0.2))

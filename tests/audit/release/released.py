@@ -161,19 +161,19 @@ def totals(distilled: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def released(told: CardEvidence | None = None, **given: Any) -> Release:
-    told = told or facts()
+def released(evidence: CardEvidence | None = None, **given: Any) -> Release:
+    evidence = evidence or facts()
     made = {
-        "distilled": told.distilled,
-        "class_names": told.corpus_report.labels,
-        "card": dataset_card(told),
+        "distilled": evidence.distilled,
+        "class_names": evidence.corpus_report.labels,
+        "card": dataset_card(evidence),
         "page": "<!doctype html>\n<title>films</title>\n",
-        "lineage_totals": totals(told.distilled),
-        "privacy": told.privacy,
-        "balance": told.balance,
-        "corpus": told.corpus_report.corpus,
-        "budget": told.corpus_report.budget,
-        "reproduction": told.reproduction,
+        "lineage_totals": totals(evidence.distilled),
+        "privacy": evidence.privacy,
+        "balance": evidence.balance,
+        "corpus": evidence.corpus_report.corpus,
+        "budget": evidence.corpus_report.budget,
+        "reproduction": evidence.reproduction,
     }
     return Release(**{**made, **given})
 

@@ -157,7 +157,7 @@ def test_texts_are_what_they_were(browser: Browser, page: Path) -> None:
     assert set(HOSTILE) <= set(browser.ask(TEXTS))
 
 
-def test_nothing_runs_and_nothing_is_asked_for(browser: Browser, page: Path) -> None:
+def test_nothing_runs_and_nothing_is_requested(browser: Browser, page: Path) -> None:
     browser.open(page)
     browser.ask(OPEN_ALL)
     assert browser.ask("typeof window.x") == "undefined"
@@ -182,7 +182,7 @@ def test_nothing_is_wider_than_the_window(
         assert browser.ask(STICKING_OUT) == []
 
 
-def test_letters_are_legible_on_a_telephone(browser: Browser, page: Path) -> None:
+def test_letters_are_legible_on_a_phone(browser: Browser, page: Path) -> None:
     browser.open(page, 360)
     sizes = browser.ask(
         "[...document.querySelectorAll('p, td, th, li, bdi, text, small, summary')]"

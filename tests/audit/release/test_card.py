@@ -64,7 +64,7 @@ def unescaped(cell: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", cell.replace("\\|", "|"))
 
 
-def test_the_header_says_what_the_hub_asks() -> None:
+def test_the_header_has_the_hubs_fields() -> None:
     found = header(dataset_card(facts()))
     assert found["language"] == ["en"]
     assert found["license"] == "cc-by-4.0"
@@ -92,7 +92,7 @@ def test_hugging_face_reads_the_card() -> None:
     assert card.text.lstrip().startswith("# films")
 
 
-def test_a_language_nobody_named_is_not_claimed() -> None:
+def test_an_unknown_language_is_not_claimed() -> None:
     card = dataset_card(facts(corpus_report=corpus_report(about=About())))
     assert "language" not in header(card)
     assert header(card)["license"] == "unknown"
@@ -107,7 +107,7 @@ def test_the_size_is_the_hubs(n_rows: int, size: str) -> None:
     assert header(dataset_card(facts(distilled=distilled)))["size_categories"] == [size]
 
 
-def test_the_share_of_the_corpus_is_told() -> None:
+def test_the_share_of_the_corpus_is_stated() -> None:
     assert "2,000 training rows of **films** (0.20 %)" in dataset_card(facts())
 
 
@@ -133,8 +133,8 @@ def test_hostile_class_names_are_shown_and_break_nothing() -> None:
 
 def test_hostile_sentences_stay_in_their_cell() -> None:
     nasty = "a | b\n\n# c <script>alert(1)</script> [x](javascript:1) ![y](z) \u202ed"
-    told = privacy({**check("pii", "review"), "sentence": nasty})
-    card = dataset_card(facts(privacy=told, balance=balance(nasty)))
+    text = privacy({**check("pii", "review"), "sentence": nasty})
+    card = dataset_card(facts(privacy=text, balance=balance(nasty)))
     for title, column in (("Privacy", 2), ("Balance", 3)):
         line = next(line for line in section(card, title).splitlines() if "script" in line)
         shown = unescaped(cells(line)[column])
@@ -166,7 +166,7 @@ def test_the_example_row_is_json_whatever_its_text(text: str) -> None:
     assert header(card)["license"] == "cc-by-4.0"
 
 
-def test_the_example_is_of_middling_length() -> None:
+def test_the_example_is_of_median_length() -> None:
     texts = ["x" * 500, "y", "middling text", "z" * 90, "w"]
     card = dataset_card(facts(distilled=rows(texts=texts)))
     assert '"text": "middling text"' in card
@@ -185,19 +185,21 @@ def test_pairs_have_both_texts() -> None:
 
 
 def test_it_says_how_the_rows_were_made() -> None:
-    told = section(dataset_card(facts()), "How it was made")
-    assert "scorer `trajectory`" in told
-    assert "Small\\_LM (4-bit)" in told
-    assert "It generated 8,000 rows, of which 5,000 passed" in told
-    assert "selector `exam` chose 4 (budget `2/class`" in told
-    assert "`selection.seed` 7" in told
-    assert "`scoring.seed` 3" in told
+    text = section(dataset_card(facts()), "How it was made")
+    assert "scorer `trajectory`" in text
+    assert "Small\\_LM (4-bit)" in text
+    assert "It generated 8,000 rows, of which 5,000 passed" in text
+    assert "selector `exam` chose 4 (budget `2/class`" in text
+    assert "`selection.seed` 7" in text
+    assert "`scoring.seed` 3" in text
 
 
 @pytest.mark.parametrize(
     ("scope", "shown"), [("class", "of its class (φ, 0 to 2) | 1.300"), ("global", "1.100")]
 )
-def test_coverage_is_compared_with_a_random_choice_measured_alike(scope: str, shown: str) -> None:
+def test_coverage_is_compared_with_a_random_choice_of_the_same_scope(
+    scope: str, shown: str
+) -> None:
     means = {"any_class": 1.1, "own_class": 1.3, "random": 1.4}
     parts = {name: filled(Covering, mean=mean) for name, mean in means.items()}
     report = filled(
@@ -205,9 +207,9 @@ def test_coverage_is_compared_with_a_random_choice_measured_alike(scope: str, sh
         run=filled(RunFacts, scope=scope),
         coverage=filled(Coverage, **parts),
     )
-    told = section(dataset_card(facts(distillation_report=report)), "Quality")
-    assert f"{shown} | 1.400 (random rows) |" in told
-    assert ("of its class" in told) is (scope == "class")
+    text = section(dataset_card(facts(distillation_report=report)), "Quality")
+    assert f"{shown} | 1.400 (random rows) |" in text
+    assert ("of its class" in text) is (scope == "class")
 
 
 def test_scores_are_shown_if_there_are_any_of_this_set() -> None:
@@ -221,26 +223,26 @@ def test_scores_are_shown_if_there_are_any_of_this_set() -> None:
 
 
 def test_what_shifted_is_listed_and_the_rest_counted() -> None:
-    told = section(dataset_card(facts()), "Balance")
-    assert "1 of 3 figures have shifted compared with the corpus; 1 are inconclusive" in told
-    assert "| shifted figure | distilled | shifted | Twice as many as in the corpus. |" in told
-    assert "even figure" not in told
+    text = section(dataset_card(facts()), "Balance")
+    assert "1 of 3 figures have shifted compared with the corpus; 1 are inconclusive" in text
+    assert "| shifted figure | distilled | shifted | Twice as many as in the corpus. |" in text
+    assert "even figure" not in text
 
 
 def test_licence_and_provenance_come_from_corpora_yml() -> None:
     card = dataset_card(facts(corpus_report=corpus_report(origin="films.csv")))
-    told = section(card, "Licence and provenance")
+    text = section(card, "Licence and provenance")
     for part in (
         "`cc-by-4.0`. Named in the archive.",
         "Jo Doe, https://example.org/films",
         "films.csv",
     ):
-        assert part in told
-    assert "may carry its terms" in told
+        assert part in text
+    assert "may carry its terms" in text
     assert "```\n@misc{films,\n  title = {Films},\n}\n```" in section(card, "Citation")
 
 
-def test_folders_of_this_machine_stay_here() -> None:
+def test_folders_of_this_machine_are_left_out() -> None:
     made = MADE._replace(
         command="kedro run --params=raw_root=/srv/secret/raw,corpus=films",
         parameters={"n": {"model": "/srv/secret/lm", "other": "C:\\Users\\jo secret\\lm"}},
@@ -253,12 +255,12 @@ def test_folders_of_this_machine_stay_here() -> None:
 
 
 def test_it_says_how_to_reproduce_and_check() -> None:
-    told = section(dataset_card(facts()), "How to reproduce")
-    assert f"```bash\n{MADE.command}\n```" in told
-    assert "0.1.0 (1a2b3c4)" in told
-    assert MADE.shareable().parameters_digest in told
-    assert f"| `raw_corpus` | `{'c' * 64}` |" in told
-    assert "sha256sum -c SHA256SUMS" in told
+    text = section(dataset_card(facts()), "How to reproduce")
+    assert f"```bash\n{MADE.command}\n```" in text
+    assert "0.1.0 (1a2b3c4)" in text
+    assert MADE.shareable().parameters_digest in text
+    assert f"| `raw_corpus` | `{'c' * 64}` |" in text
+    assert "sha256sum -c SHA256SUMS" in text
 
 
 @pytest.mark.parametrize("text", HOSTILE)

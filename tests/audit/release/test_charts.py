@@ -26,11 +26,11 @@ def of_class(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
 
 
 def test_histogram_shows_shares_of_each_series() -> None:
-    drawn = histogram([0, 1, 2], [Series("a", [1, 3]), Series("b", [300, 100], "beside")], "x")
-    ours, beside = (of_class(parsed(drawn), name)[-1].get("d") for name in ("ours", "beside"))
+    drawn = histogram([0, 1, 2], [Series("a", [1, 3]), Series("b", [300, 100], "reference")], "x")
+    ours, reference = (of_class(parsed(drawn), name)[-1].get("d") for name in ("ours", "reference"))
     heights = [
         sorted({round(GRID - float(y)) for y in re.findall(r"[\d.]+ ([\d.]+)", str(path))})
-        for path in (ours, beside)
+        for path in (ours, reference)
     ]
     assert heights[0] == heights[1]  # 25 % and 75 %, the other way round
     assert heights[0][2] == pytest.approx(3 * heights[0][1], abs=2)
@@ -87,10 +87,10 @@ def test_all_names_are_escaped() -> None:
     ):
         root = parsed(drawn)
         assert "script" not in {one.tag for one in root.iter()}
-        told = "".join(root.itertext()) + " ".join(
+        shown = "".join(root.itertext()) + " ".join(
             value for one in root.iter() for value in one.attrib.values()
         )
-        assert NASTY in told
+        assert NASTY in shown
 
 
 def points(**kinds: list[tuple[float, float, int]]) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def test_a_csv_is_the_table_but_for_apostrophes_and_nul(texts: list[str]) -> Non
     assert found["label"].astype(int).tolist() == table["label"].tolist()
 
 
-def test_what_is_no_formula_is_left_alone() -> None:
+def test_text_without_a_formula_is_unchanged() -> None:
     texts = ["a = b", "3 - 4", "mail me @ home", "'quoted'", "fine; then", "one\ntwo", "1e5", "#!"]
     table = distilled(texts)
     assert formula_cells(table) == 0
@@ -74,7 +74,7 @@ def test_what_is_no_formula_is_left_alone() -> None:
 
 @pytest.mark.parametrize("front", ["", " ", "\t", "\r", "\n", "\ufeff", "\u200b", "\0", "\u202e"])
 @pytest.mark.parametrize("sign", list("=+-@＝＋－＠"))
-def test_every_sign_is_neutralised_behind_anything_unseen(front: str, sign: str) -> None:
+def test_every_sign_is_neutralised_after_invisible_characters(front: str, sign: str) -> None:
     table = distilled([f"{front}{sign}1"])
     cell = csv_cells(to_csv(table))[1][1]
     assert cell.startswith("'")

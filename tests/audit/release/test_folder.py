@@ -27,7 +27,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def test_all_of_it_is_there(tmp_path: Path) -> None:
+def test_every_file_is_there(tmp_path: Path) -> None:
     write_release(released(), tmp_path / "release")
     found = contents(tmp_path / "release")
     assert list(found) == FILES
@@ -55,9 +55,9 @@ def test_the_datasets_library_reads_the_rows_and_nothing_else(tmp_path: Path, ta
     assert loaded["train"].features["label"] == datasets.ClassLabel(names=names)
     assert loaded["train"].to_list() == distilled.to_dict("records")
     # Before anything is read, the card's header is all that it can go by.
-    told = datasets.load_dataset_builder(str(tmp_path / "release")).info
-    assert told.features == loaded["train"].features
-    known, found = told.splits["train"], loaded["train"].info.splits["train"]
+    known_info = datasets.load_dataset_builder(str(tmp_path / "release")).info
+    assert known_info.features == loaded["train"].features
+    known, found = known_info.splits["train"], loaded["train"].info.splits["train"]
     assert known.num_examples == found.num_examples == len(HOSTILE)
     assert known.num_bytes == pytest.approx(found.num_bytes, rel=0.01)  # as Arrow pads them
 
@@ -76,7 +76,7 @@ def test_equal_releases_make_equal_bytes(tmp_path: Path) -> None:
     assert card.encode() == one["README.md"]
 
 
-def test_no_training_row_gets_in(tmp_path: Path) -> None:
+def test_no_training_row_is_released(tmp_path: Path) -> None:
     """What has a column too many is refused; tests/integration/test_audit.py reads a real one."""
     training_id, training_text = "5ec4e7" + "0" * 14, "my secret training sentence"
     distilled = rows()
@@ -95,7 +95,7 @@ def test_no_training_row_gets_in(tmp_path: Path) -> None:
     assert not (tmp_path / "release").exists()
 
 
-def test_an_index_of_training_rows_does_not_slip_in(tmp_path: Path) -> None:
+def test_an_index_of_training_rows_is_not_released(tmp_path: Path) -> None:
     distilled = rows()
     indexed = totals(distilled).set_axis([f"source{place}" for place in range(4)], axis=0)
     write_release(released(lineage_totals=indexed), tmp_path / "release")
@@ -110,10 +110,10 @@ def test_a_block_writes_nothing_and_leaves_the_earlier_release(tmp_path: Path) -
     blocked = privacy(
         check("verbatim", "block"), check("pii", "block"), check("canaries", "review")
     )
-    told = facts(privacy=blocked)
+    blocking = facts(privacy=blocked)
     for folder in ("release", "new"):
         with pytest.raises(BlockedReleaseError) as caught:
-            write_release(released(told), tmp_path / folder)
+            write_release(released(blocking), tmp_path / folder)
     assert contents(tmp_path / "release") == before
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
     message = str(caught.value)
@@ -124,7 +124,7 @@ def test_a_block_writes_nothing_and_leaves_the_earlier_release(tmp_path: Path) -
     assert 'audit.gate.override.verbatim="who (why)",audit.gate.override.pii="who (why)"' in message
 
 
-def test_what_somebody_answers_for_is_released_and_says_so(tmp_path: Path) -> None:
+def test_an_overridden_block_is_released_and_recorded(tmp_path: Path) -> None:
     found = privacy(check("verbatim", "block", "J. Doe: a proverb"))
     refuse_blocked(found)
     write_release(released(facts(privacy=found)), tmp_path / "release")
@@ -172,7 +172,7 @@ def test_a_later_release_replaces_all_of_the_earlier_one(tmp_path: Path) -> None
     assert list(contents(tmp_path / "release")) == FILES
 
 
-def test_a_copy_is_as_good(tmp_path: Path) -> None:
+def test_a_copy_verifies(tmp_path: Path) -> None:
     write_release(released(), tmp_path / "release")
     shutil.copytree(tmp_path / "release", tmp_path / "elsewhere/copy")
     assert check_manifest(tmp_path / "elsewhere/copy") == []

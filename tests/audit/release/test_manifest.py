@@ -50,7 +50,7 @@ def test_it_says_what_is_there_and_how_it_was_made(folder: Path) -> None:
     assert is_release(folder)
 
 
-def test_who_has_no_take_can_check_with_sha256sum(folder: Path) -> None:
+def test_sha256sum_checks_a_release_without_take(folder: Path) -> None:
     if not shutil.which("sha256sum"):
         pytest.skip("there is no sha256sum")
 
@@ -123,7 +123,7 @@ def test_altered_sums_are_noticed(folder: Path) -> None:
     assert problem.startswith(f"{path} was altered")
 
 
-def test_what_git_brings_along_is_no_addition(folder: Path) -> None:
+def test_files_of_git_are_no_addition(folder: Path) -> None:
     (folder / ".git/objects").mkdir(parents=True)
     (folder / ".git/objects/a").write_text("x")
     (folder / ".gitattributes").write_text("*.parquet filter=lfs")
@@ -131,7 +131,7 @@ def test_what_git_brings_along_is_no_addition(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ['{"name": "an app"}', "not json", '{"format": "other"}'])
-def test_the_manifest_of_another_program_is_none_of_ours(tmp_path: Path, content: str) -> None:
+def test_the_manifest_of_another_program_is_no_release(tmp_path: Path, content: str) -> None:
     (tmp_path / "manifest.json").write_text(content)
     (tmp_path / "SHA256SUMS").write_text("00  something.iso\n")
     assert not is_release(tmp_path)
@@ -172,7 +172,7 @@ def test_folders_of_the_machine_are_left_out(value: str, kept: str) -> None:
         assert made.command == f"kedro run --params=a={kept},b=1"
 
 
-def test_a_place_to_work_in_is_no_input() -> None:
+def test_a_work_folder_is_no_input() -> None:
     made = MADE._replace(inputs={"search_folder": "work folder", **MADE.inputs}).shareable()
     assert made.inputs == MADE.inputs
 

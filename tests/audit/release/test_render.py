@@ -21,7 +21,7 @@ def hostile() -> str:
     return render_page(made, release=False)
 
 
-def test_texts_of_distilled_and_training_rows_stand_there_as_they_are(hostile: str) -> None:
+def test_texts_of_distilled_and_training_rows_are_shown_unchanged(hostile: str) -> None:
     texts = Page(hostile).texts
     for text in HOSTILE:
         # Once as a distilled row; hostile training rows may also be listed in the lineage.
@@ -50,7 +50,7 @@ def test_nothing_is_loaded_or_linked_from_elsewhere(hostile: str) -> None:
     assert all(re.fullmatch(r"width:[\d.]+%", value) for value in inline)
 
 
-def test_every_internal_link_has_its_place(hostile: str) -> None:
+def test_every_internal_link_has_its_target(hostile: str) -> None:
     page = Page(hostile)
     places = {value for _, name, value in page.attributes if name == "id"}
     links = {value[1:] for _, name, value in page.attributes if name == "href"}
@@ -110,8 +110,8 @@ def test_release_leaves_out_texts_words_and_ids_of_the_corpus(pair: bool) -> Non
         for text in made.distilled[column]
     }
     assert not [text for text in SECRETS if text in page and text not in of_distilled]
-    told = {word for text in SECRETS if text not in of_distilled for word in text.split()}
-    assert not [word for word in told - {"told"} if re.search(rf"\b{word}\b", page)]
+    words = {word for text in SECRETS if text not in of_distilled for word in text.split()}
+    assert not [word for word in words - {"told"} if re.search(rf"\b{word}\b", page)]
     assert "texts and ids of training rows are left out" in page
     assert "training row" in page  # totals stay
 
@@ -157,7 +157,7 @@ def test_verdict_comes_first_and_says_what_it_means(state: str, word: str, state
     assert f"<title>{word}: " in page
 
 
-def test_epsilon_is_said_with_what_it_covers() -> None:
+def test_epsilon_is_stated_with_what_it_covers() -> None:
     spent = SpentBudget(
         epsilon=3.987,
         delta=1e-5,
@@ -177,7 +177,7 @@ def test_epsilon_is_said_with_what_it_covers() -> None:
     assert "Differential privacy was not used" not in words
 
 
-def test_every_part_that_may_be_missing_may_be_missing() -> None:
+def test_optional_parts_may_be_missing() -> None:
     made = evidence()
     optional = dict.fromkeys(
         (

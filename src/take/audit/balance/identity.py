@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from take.audit.balance.comparison import Compared, compare
 from take.audit.balance.findings import (
     CONFIDENCE,
     EVEN_RATIO,
@@ -22,7 +23,6 @@ from take.audit.balance.findings import (
     points,
     times,
 )
-from take.audit.balance.comparison import Compared, compare
 from take.audit.balance.report import LabelShare, MentionShift, SidesShift, Where
 from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.terms import Groups, Side, sides

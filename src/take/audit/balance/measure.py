@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from take.audit.balance.comparison import Compared, share_against
 from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Draft, judged, times
 from take.audit.balance.identity import mention_shifts
-from take.audit.balance.comparison import Compared, share_against
 from take.audit.balance.report import (
     BalanceReport,
     ClassShare,

@@ -32,7 +32,7 @@ _LINE = 28  # pixels
 
 
 class Series(NamedTuple):
-    """Values with a name and a role in the chart: `ours`, `beside` (reference) or `other`."""
+    """Values with a name and a role in the chart: `ours`, `reference` or `other`."""
 
     name: str
     values: Sequence[float]
@@ -60,8 +60,8 @@ class Row(NamedTuple):
 def legend(series: Iterable[tuple[str, str]]) -> Markup:
     """Names next to their keys: (name, class of the key).
 
-    >>> legend([("corpus", "beside")])
-    Markup('<ul class="legend"><li><i class="key beside"></i>corpus</li></ul>')
+    >>> legend([("corpus", "reference")])
+    Markup('<ul class="legend"><li><i class="key reference"></i>corpus</li></ul>')
     """
     items = [
         element("li", joined(element("i", class_=f"key {role}"), Markup("{}").format(name)))

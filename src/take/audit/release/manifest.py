@@ -1,7 +1,7 @@
 """What a release folder holds, file by file, and how it was made.
 
-`manifest.json` lists every file with its size and SHA-256; `SHA256SUMS` says the same, and of the
-manifest too, in the form that `sha256sum -c` reads, for those who have no TAKE.
+`manifest.json` lists every file with its size and SHA-256; `SHA256SUMS` lists the same and the
+manifest, in the form that `sha256sum -c` reads, for readers without TAKE.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FOLDERS = re.compile(r"(?<![^\s=,\"'])(?:~|[A-Za-z]:)?[\\/]{1,2}(?:[^\s=,\"'\\/
 
 
 class Reproduction(NamedTuple):
-    """How the rows came to be, for whoever wants to make them again."""
+    """How the rows were made, for whoever wants to make them again."""
 
     command: str
     code_version: str
@@ -56,7 +56,7 @@ class Reproduction(NamedTuple):
         )
 
     def shareable(self) -> Reproduction:
-        """Without the folders of the machine it was made on, which are nobody's business.
+        """Without the folders of the machine it was made on.
 
         >>> made = Reproduction("kedro run --params=raw_root=/home/jo/raw", "0.1.0",
         ...     {"generate": {"language_model": {"model": "/srv/models/small"}}}, {}, "")
@@ -68,13 +68,13 @@ class Reproduction(NamedTuple):
         return self._replace(
             command=_FOLDERS.sub("…/", self.command),
             parameters=_without_folders(plain(self.parameters)),
-            # A place to work in has a name and no contents that count.
+            # A work folder has a name, and no contents that matter.
             inputs={name: d for name, d in sorted(self.inputs.items()) if _DIGEST.fullmatch(d)},
         )
 
     @property
     def parameters_digest(self) -> str:
-        """SHA-256 of the parameters: two sets with the same were asked for alike."""
+        """SHA-256 of the parameters."""
         return value_digest(self.parameters)
 
 
@@ -86,16 +86,16 @@ class ListedFile(Frozen):
 
 
 class Manifest(Frozen):
-    """A release: what is in it, and where it is from."""
+    """A release: what is in it, and where it comes from."""
 
     format: Literal["take-release"] = "take-release"
     format_version: Literal[1] = 1
     corpus: str
-    budget: str = Field(description="as it was asked for")
+    budget: str = Field(description="as it was set")
     rows: int = Field(description="distilled rows")
     verdict: Literal["pass", "review", "block"] = Field(description="of the privacy checks")
     blocked: bool
-    overrides: dict[str, str] = Field(description="check → who let it pass all the same, and why")
+    overrides: dict[str, str] = Field(description="check → who overrode it, and why")
     command: str
     code_version: str
     take_version: str
@@ -200,7 +200,7 @@ def _damage_of_sums(folder: Path, manifest: Manifest) -> list[str]:
     wanted, written = _sums(folder, manifest), path.read_bytes().decode("utf-8", "replace")
     if written == wanted:
         return []
-    # Nothing else tells of a change in the manifest's own words.
+    # Nothing else shows a change of the manifest's own fields.
     is_manifests = set(wanted.splitlines()) - set(written.splitlines()) == {
         _line(file_digest(folder / MANIFEST), MANIFEST)
     }
@@ -233,7 +233,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def _without_folders(value: Any) -> Any:
     if isinstance(value, dict):
-        # Whoever knows the seed of the noise can take it out again.
+        # Whoever knows the seed of the noise can remove it.
         kept = (key for key in sorted(value) if key != "noise_seed")
         return {key: _without_folders(value[key]) for key in kept}
     if isinstance(value, list):

@@ -76,7 +76,7 @@ def budget(evidence: ReportEvidence) -> Budget | None:
         sizes,
         [
             Series("mean distance", table["mean_distance"].tolist()),
-            Series("95 % of rows are nearer", table["p95_distance"].tolist(), "beside"),
+            Series("95 % of rows are nearer", table["p95_distance"].tolist(), "reference"),
             Series("W₁ from the weighted corpus", table["w1"].tolist(), "other"),
         ],
         f"{unit} (logarithmic)",
@@ -108,7 +108,7 @@ def distances(evidence: ReportEvidence) -> dict[str, Markup]:
                 Series(
                     "to as many rows never read",
                     found.histogram.queries_to_matched_non_members,
-                    "beside",
+                    "reference",
                 ),
             ],
             "distance to the closest of them",
@@ -135,7 +135,7 @@ def membership(evidence: ReportEvidence) -> dict[str, Markup]:
             Series(name, np.histogram(part["score"], edges)[0].astype(float).tolist(), role)
             for name, part, role in (
                 ("trained on", mine[is_member], "ours"),
-                ("never read", mine[~is_member], "beside"),
+                ("never read", mine[~is_member], "reference"),
             )
         ]
         found[group] = histogram(edges.tolist(), sides, "fall of the loss, in nats per token")
@@ -174,7 +174,10 @@ def lengths(evidence: ReportEvidence) -> dict[str, Markup]:
     """By column of texts: words per text, of distilled rows and corpus."""
     charts = {}
     for name, one in evidence.balance.distilled.lengths.items():
-        sides = (("distilled", one.quantiles, "ours"), ("corpus", one.corpus_quantiles, "beside"))
+        sides = (
+            ("distilled", one.quantiles, "ours"),
+            ("corpus", one.corpus_quantiles, "reference"),
+        )
         scale = Scale(0, max(*(found.p95 for _, found, _ in sides), 1) * 1.05)
         rows = [
             Row(side, found.p50, found.p5, found.p95, f"{found.p50} words", role)
@@ -191,7 +194,7 @@ def terms(evidence: ReportEvidence) -> Iterator[tuple[str, Markup]]:
     if table is None or table.empty:
         return
     table = table[table["where"] == "distilled"]
-    sides = (("over", "More often", "ours"), ("under", "Less often", "beside"))
+    sides = (("over", "More often", "ours"), ("under", "Less often", "reference"))
     for direction, title, role in sides:
         mine = table[table["direction"] == direction].head(_MOST_TERMS)
         if mine.empty:
@@ -237,7 +240,7 @@ def accuracy(evidence: ReportEvidence) -> list[dict[str, Any]]:
 
 def _score(row: pd.Series) -> Row:
     mean, error, method = float(row["mean"]), row["standard_error"], str(row["method"])
-    role = _ROLES.get(method, "beside")
+    role = _ROLES.get(method, "reference")
     if pd.isna(error):
         return Row(method, mean, None, None, percent(mean), role)
     written = f"{percent(mean)} ± {100 * error:.1f}"

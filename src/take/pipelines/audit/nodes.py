@@ -101,7 +101,7 @@ def attack_generator(
     fine_tuning: FineTuningSettings,
     settings: MembershipSettings,
 ) -> Membership:
-    """Whether it can be told from the language model what it was trained on."""
+    """Whether the language model shows what it was trained on."""
     template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
     members, others = drawn_rows(corpus, generator_rows, template, settings)
     base = _losses(language_model.load_model(), template, settings)
