@@ -9,7 +9,7 @@ Watson et al. 2022). Scores of texts that were trained on are compared with scor
 were not; nothing but a seeded draw separates the two:
 
 - canaries: made-up secrets, planted and not planted;
-- rows: corpus rows that were trained on and that were held out.
+- rows: corpus rows that were trained on, and validation rows.
 
 AUC 0.5 is what a model that memorised nothing gives. The attacker modelled here has both models;
 one who has only the distilled rows learns less.
@@ -50,7 +50,7 @@ class MembershipSettings(Frozen):
         default=96,
         ge=20,
         le=100_000,
-        description="corpus rows trained on, and as many held out, whose losses are compared",
+        description="corpus rows trained on, and as many validation rows, whose losses are compared",
     )
     precision: Literal["float32", "bfloat16"] = Field(
         default="bfloat16",

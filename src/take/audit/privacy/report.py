@@ -183,7 +183,7 @@ class MembershipReport(Frozen):
     """How much the language model memorised; None where there was nothing to compare."""
 
     canaries: Attack | None = Field(description="planted secrets against those not planted")
-    rows: Attack | None = Field(description="corpus rows trained on against rows held out")
+    rows: Attack | None = Field(description="corpus rows trained on against validation rows")
     repeats: int = Field(description="how often each canary was among the rows")
     generated_canaries: int = Field(
         description="generated rows, before screening, that begin like a canary"
