@@ -50,7 +50,7 @@ class MembershipSettings(Frozen):
         default=96,
         ge=20,
         le=100_000,
-        description="corpus rows trained on, and as many validation rows, whose losses are compared",
+        description="rows trained on, and as many validation rows, whose losses are compared",
     )
     precision: Literal["float32", "bfloat16"] = Field(
         default="bfloat16",
