@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from take.generation.finetuning import loop
+from take.generation.finetuning import training
 from take.generation.finetuning.training import fine_tune
 from take.generation.finetuning.updates import PlainStepper
 from tests.conftest import ROOT
@@ -27,8 +27,8 @@ def run(made, settings, folder):
 
 def interrupt(made, settings, folder, monkeypatch, after):
     """Train, with a checkpoint after each update, and fail once that many are done."""
-    monkeypatch.setattr(loop, "_WRITING_SHARE", 1e9)
-    whole = loop.Training._update
+    monkeypatch.setattr(training, "_WRITING_SHARE", 1e9)
+    whole = training.Training._update
 
     def update(self):
         if self.progress.update == after:
@@ -36,7 +36,7 @@ def interrupt(made, settings, folder, monkeypatch, after):
         return whole(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Training, "_update", update)
+        patch.setattr(training.Training, "_update", update)
         with pytest.raises(KilledError):
             run(made, settings.model_copy(update={"checkpoint_seconds": 0}), folder)
     assert not (folder / "adapter").exists()
@@ -153,7 +153,7 @@ def test_checkpoints_of_another_training_are_not_used(bench, tmp_path, monkeypat
 
 def test_killed_while_the_adapter_is_written_costs_no_update(bench, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Training, "save", lambda *_: (_ for _ in ()).throw(KilledError))
+        patch.setattr(training.Training, "save", lambda *_: (_ for _ in ()).throw(KilledError))
         with pytest.raises(KilledError):
             run(bench("llama"), quick(), tmp_path)
     monkeypatch.setattr(PlainStepper, "step", None)

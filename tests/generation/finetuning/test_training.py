@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from take.errors import InputError
-from take.generation.finetuning import loop, training
+from take.generation.finetuning import training
 from take.generation.finetuning.fine_tuning_report import loss_curve
 from take.generation.finetuning.training import fine_tune
 from take.generation.finetuning.updates import PlainStepper, Stepped, rate_share
@@ -66,7 +66,7 @@ def test_stops_early_and_keeps_the_weights_of_the_best_evaluation(bench, tmp_pat
         seen.append(weights)
         return next(losses)
 
-    monkeypatch.setattr(loop, "mean_loss", told)
+    monkeypatch.setattr(training, "mean_loss", told)
     tuned = run(bench("llama"), quick(evaluations=6, patience=2), tmp_path)
     report = tuned.report
     assert report.stopped_early
@@ -90,7 +90,7 @@ def test_without_evaluations_the_last_weights_are_kept(bench, tmp_path):
 
 def test_warns_if_training_did_harm(bench, tmp_path, monkeypatch, caplog):
     losses = iter([1.0, 2.0, 2.0, 2.0, 2.0])
-    monkeypatch.setattr(loop, "mean_loss", lambda *_: next(losses))
+    monkeypatch.setattr(training, "mean_loss", lambda *_: next(losses))
     run(bench("llama"), quick(), tmp_path)
     assert "no lower than before training" in caplog.text
 

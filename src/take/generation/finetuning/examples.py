@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -167,11 +168,10 @@ def _validation(
     return chosen
 
 
-@dataclass
-class _Taken:
-    chosen: list[int] = field(default_factory=list)
-    tokens: int = 0
-    short_classes: list[int] = field(default_factory=list)
+class _Taken(NamedTuple):
+    chosen: list[int]
+    tokens: int
+    short_classes: list[int]
 
 
 def _train(
@@ -191,21 +191,21 @@ def _train(
             random.permutation(free) if weights is None else _weighted(free, weights[free], random)
         )
         waiting[label] = (int(row) for row in order)
-    taken, ran_out = _Taken(), []
-    while waiting and taken.tokens < token_budget:
+    chosen: list[int] = []
+    tokens, ran_out = 0, []
+    while waiting and tokens < token_budget:
         for label in list(waiting):
             row = next((row for row in waiting[label] if encoder.length(row)), None)
             if row is None:
                 del waiting[label]
                 ran_out.append(label)
                 continue
-            taken.chosen.append(row)
-            taken.tokens += encoder.length(row)
-            if taken.tokens >= token_budget:
+            chosen.append(row)
+            tokens += encoder.length(row)
+            if tokens >= token_budget:
                 break
     # If every class ran out, the whole corpus is trained on, and no class was too short.
-    taken.short_classes = ran_out if waiting else []
-    return taken
+    return _Taken(chosen, tokens, ran_out if waiting else [])
 
 
 def _weighted(rows: Int64, weights: Float64, random: np.random.Generator) -> Int64:
@@ -244,29 +244,21 @@ def _checked_weights(
 
 def _log(counts: RowCounts, settings: FineTuningSettings) -> None:
     _logger.info(
-        "Fine-tuning on %s of %s rows (%s tokens), %s for validation.",
-        f"{counts.train_rows:,}",
-        f"{counts.corpus_rows:,}",
-        f"{counts.train_tokens:,}",
-        f"{counts.validation_rows:,}",
+        f"Fine-tuning on {counts.train_rows:,} of {counts.corpus_rows:,} rows "
+        f"({counts.train_tokens:,} tokens), {counts.validation_rows:,} for validation."
     )
-    if counts.short_classes:
-        _logger.warning(
-            "Classes %s have too few rows for an even share; the others took the rest.",
-            counts.short_classes,
-        )
-    if counts.left_out_pairs:
-        _logger.warning(
-            "%s pairs are longer than %s tokens and were left out.",
-            f"{counts.left_out_pairs:,}",
-            settings.max_text_tokens,
-        )
-    if counts.cut_texts:
-        _logger.warning(
-            "%s texts are longer than %s tokens and were cut.",
-            f"{counts.cut_texts:,}",
-            settings.max_text_tokens,
-        )
-    all_rows = counts.train_rows + counts.validation_rows + counts.left_out_pairs
-    if settings.row_sampling == "knowledge" and all_rows == counts.corpus_rows:
-        _logger.warning("The token budget reaches every row: row_sampling changes nothing.")
+    limit = f"longer than {settings.max_text_tokens} tokens"
+    used = counts.train_rows + counts.validation_rows + counts.left_out_pairs
+    warnings = {
+        f"Classes {counts.short_classes} have too few rows for an even share; the others took "
+        "the rest.": bool(counts.short_classes),
+        f"{counts.left_out_pairs:,} pairs are {limit} and were left out.": counts.left_out_pairs
+        > 0,
+        f"{counts.cut_texts:,} texts are {limit} and were cut.": counts.cut_texts > 0,
+        "The token budget reaches every row: row_sampling changes nothing.": (
+            settings.row_sampling == "knowledge" and used == counts.corpus_rows
+        ),
+    }
+    for text, applies in warnings.items():
+        if applies:
+            _logger.warning(text)

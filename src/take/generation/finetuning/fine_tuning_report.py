@@ -83,6 +83,22 @@ class FineTuningReport(Frozen):
     """The update whose weights were kept."""
     privacy: PrivacyReport | None = None
 
+    @property
+    def did_harm(self) -> bool:
+        """Whether no evaluation found a lower validation loss than before training."""
+        losses = [point.loss for point in self.validation_loss]
+        return bool(losses) and min(losses[1:]) >= losses[0]
+
+    def summary(self) -> str:
+        """The cost, and the privacy budget if it was counted."""
+        spent = self.privacy
+        budget = f" Spent ε = {spent.epsilon:.2f} at δ = {spent.delta:.1e}." if spent else ""
+        rate = f"{self.tokens_per_second:.0f} tokens/s, {self.seconds:.0f} s in total"
+        return (
+            f"Fine-tuned {self.language_model} on {self.tokens:,} tokens in {self.updates:,} "
+            f"updates ({rate}).{budget}"
+        )
+
 
 def loss_curve(losses: list[float], points: int = 100) -> list[float]:
     """Means over equal parts of the updates, in order.

@@ -1,23 +1,35 @@
 """Fine-tuning, from the rows to the adapter's folder; a killed run continues exactly.
 
 By hand rather than `transformers.Trainer`: batches without padding and a head that reads only what
-is learned make it faster (benchmarks/finetuning.py), and its state is safetensors and JSON, where
-`Trainer` pickles.
+is learned make it faster (benchmarks/finetuning.py), and its state needs no pickle.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from take.generation.finetuning.checkpoints import Checkpoints
+from take.generation.finetuning.adapter import plain_model, public_name, save_tuned, trainable
+from take.generation.finetuning.checkpoints import Checkpoints, Progress, Tensors
 from take.generation.finetuning.examples import TrainingRows
-from take.generation.finetuning.fine_tuning_report import FineTuningReport
+from take.generation.finetuning.fine_tuning_report import (
+    FineTuningReport,
+    ValidationLoss,
+    loss_curve,
+)
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
-from take.generation.finetuning.loop import Training
+from take.generation.finetuning.updates import (
+    PlainStepper,
+    Stepper,
+    check_loss,
+    evaluation_points,
+    mean_loss,
+    rate_share,
+)
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 from take.reuse.atomic import atomic_path, write_text_atomically
@@ -27,6 +39,7 @@ from take.reuse.records import damage, write_record
 _logger = logging.getLogger(__name__)
 
 _ADAPTER, _REPORT = "adapter", "report.json"
+_WRITING_SHARE = 0.1  # of the time, at most, goes into checkpoints
 
 
 class FineTuned(NamedTuple):
@@ -56,18 +69,22 @@ def fine_tune(
 
         require_opacus()
     key = training_key(language_model, rows, settings)
+    folder, checkpoints = work_folder / _ADAPTER, Checkpoints(work_folder, key)
     if finished := _finished(work_folder, key):
         _logger.info("Fine-tuning was finished before: its adapter is reused.")
-        Checkpoints(work_folder, key).clear()  # the run may have been killed before this
-        return FineTuned(work_folder / _ADAPTER, finished)
-    checkpoints = Checkpoints(work_folder, key)
+        checkpoints.clear()  # the run may have been killed before this
+        return FineTuned(folder, finished)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         training = Training(language_model, template, rows, settings, checkpoints)
         training.run()
         report = training.report()
-        _log(report)
-        folder = work_folder / _ADAPTER
+        _logger.info(report.summary())
+        if report.did_harm:
+            _logger.warning(
+                "The validation loss is no lower than before training. Fix: lower learning_rate, "
+                "or raise token_budget."
+            )
         with atomic_path(folder) as temporary:
             training.save(temporary)
     write_record(folder)
@@ -104,24 +121,180 @@ def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
     return finished.report
 
 
-def _log(report: FineTuningReport) -> None:
-    _logger.info(
-        "Fine-tuned %s on %s tokens in %s updates (%.0f tokens/s, %.0f s in total).",
-        report.language_model,
-        f"{report.tokens:,}",
-        f"{report.updates:,}",
-        report.tokens_per_second,
-        report.seconds,
-    )
-    if report.privacy:
-        _logger.info(
-            "Spent ε = %.2f at δ = %.1e on the training rows.",
-            report.privacy.epsilon,
-            report.privacy.delta,
+class Training:
+    """The state of one training and the loop over its updates."""
+
+    def __init__(
+        self,
+        language_model: LanguageModel,
+        template: Template,
+        rows: TrainingRows,
+        settings: FineTuningSettings,
+        checkpoints: Checkpoints,
+    ) -> None:
+        self._language_model, self._rows, self._settings = language_model, rows, settings
+        self._checkpoints, self._pad_id = checkpoints, template.end_id
+        self._tuned = trainable(language_model.load_model(), settings)
+        self._model = plain_model(self._tuned)
+        named = self._tuned.named_parameters()
+        self._parameters = {name: weights for name, weights in named if weights.requires_grad}
+        self._vocabulary: int = self._model.get_output_embeddings().weight.shape[0]
+        self._best: Tensors = {}
+        found = checkpoints.newest()
+        self.progress = found[1] if found else Progress()
+        self._stepper = self._make_stepper()
+        if found:
+            self._restore(found[0])
+        self._started = time.perf_counter() - self.progress.seconds
+        self._saved_at, self._pause = time.perf_counter(), settings.checkpoint_seconds
+
+    def _make_stepper(self) -> Stepper:
+        arguments = (self._model, self._rows.train, self._settings, self._pad_id)
+        if self._settings.privacy is None:
+            return PlainStepper(*arguments)
+        from take.generation.finetuning.private import PrivateStepper, fresh_secret
+
+        if self.progress.secret is None:
+            self.progress.secret = fresh_secret(self._settings.privacy)
+        return PrivateStepper(*arguments, self.progress.secret)
+
+    def run(self) -> None:
+        """All remaining updates, with evaluations and checkpoints in between."""
+        from tqdm import tqdm
+
+        settings, progress, updates = self._settings, self.progress, self._stepper.updates
+        points = evaluation_points(updates, settings.evaluations if self._rows.validation else 0)
+        bar = tqdm(
+            total=self._stepper.tokens,
+            initial=progress.tokens,
+            desc="fine-tuning",
+            unit="token",
+            unit_scale=True,
+            disable=None,
         )
-    losses = report.validation_loss
-    if losses and min(loss.loss for loss in losses[1:]) >= losses[0].loss:
-        _logger.warning(
-            "The validation loss is no lower than before training. Fix: lower learning_rate, or "
-            "raise token_budget."
+        with bar:
+            if points and not progress.evaluations:
+                self._evaluate()
+            while progress.update < updates and not progress.stopped_early:
+                bar.update(self._update())
+                bar.set_postfix_str(f"loss {progress.losses[-1]:.3f}" if progress.losses else "")
+                if progress.update in points:
+                    self._evaluate()
+                self._checkpoint_if_due()
+        # So that nothing is lost if the run is killed while the adapter is written.
+        self._save_checkpoint()
+
+    def _update(self) -> int:
+        """One update; returns its number of tokens."""
+        progress, started = self.progress, time.perf_counter()
+        share = rate_share(progress.update, self._stepper.updates)
+        for group in self._stepper.optimizer.param_groups:
+            group["lr"] = self._settings.learning_rate * share
+        stepped = self._stepper.step(progress.update)
+        if stepped.loss is not None:
+            first = progress.losses[0] if progress.losses else stepped.loss
+            check_loss(stepped.loss, first, self._vocabulary, progress.update)
+            progress.losses.append(stepped.loss)
+        progress.update += 1
+        progress.tokens += stepped.tokens
+        progress.positions += stepped.positions
+        progress.update_seconds += time.perf_counter() - started
+        return stepped.tokens
+
+    def _evaluate(self) -> None:
+        """Measure the validation loss; keep the weights if it is the lowest so far."""
+        progress = self.progress
+        rows, batch_rows = self._rows.validation, self._settings.batch_rows
+        loss = mean_loss(self._model, rows, batch_rows, self._pad_id)
+        trained = [evaluation.loss for evaluation in progress.evaluations if evaluation.update]
+        progress.evaluations.append(ValidationLoss(update=progress.update, loss=loss))
+        train_loss = f", train loss {progress.losses[-1]:.4f}" if progress.losses else ""
+        place = f"Update {progress.update:,} of {self._stepper.updates:,}"
+        _logger.info("%s: validation loss %.4f per token%s.", place, loss, train_loss)
+        if not progress.update:
+            return
+        check_loss(loss, progress.evaluations[0].loss, self._vocabulary, progress.update - 1)
+        if not trained or loss < min(trained):
+            progress.best_update, progress.stale = progress.update, 0
+            self._best = {name: p.detach().clone() for name, p in self._parameters.items()}
+            return
+        progress.stale += 1
+        if progress.stale >= self._settings.patience and progress.update < self._stepper.updates:
+            progress.stopped_early = True
+            best = f"{progress.best_update:,}"
+            _logger.info("Stopped early: the validation loss has not fallen since update %s.", best)
+
+    def _checkpoint_if_due(self) -> None:
+        started = time.perf_counter()
+        if started - self._saved_at < self._pause:
+            return
+        self._save_checkpoint()
+        self._saved_at = time.perf_counter()
+        seconds = self._saved_at - started
+        self._pause = max(self._settings.checkpoint_seconds, seconds / _WRITING_SHARE)
+
+    def _save_checkpoint(self) -> None:
+        import torch
+
+        self.progress.seconds = time.perf_counter() - self._started
+        tensors: Tensors = {"random": torch.get_rng_state()}
+        state = self._stepper.optimizer.state
+        for name, parameter in self._parameters.items():
+            tensors[f"weights/{name}"] = parameter.detach()
+            for part, tensor in state.get(parameter, {}).items():
+                tensors[f"optimizer/{part}/{name}"] = tensor
+        tensors |= {f"best/{name}": tensor for name, tensor in self._best.items()}
+        self._checkpoints.save(tensors, self.progress)
+
+    def _restore(self, tensors: Tensors) -> None:
+        import torch
+
+        # Copied into torch's own memory: tensors read from a file may be aligned differently, and
+        # sums would then be added in another order.
+        state = self._stepper.optimizer.state
+        with torch.no_grad():
+            for name, parameter in self._parameters.items():
+                parameter.copy_(tensors[f"weights/{name}"])
+        for key, tensor in tensors.items():
+            kind, _, rest = key.partition("/")
+            if kind == "optimizer":
+                part, _, name = rest.partition("/")
+                state[self._parameters[name]][part] = tensor.clone()
+            elif kind == "best":
+                self._best[rest] = tensor.clone()
+        torch.set_rng_state(tensors["random"])
+        self.progress.resumed += 1
+        place = f"update {self.progress.update:,} of {self._stepper.updates:,}"
+        _logger.info("Fine-tuning continues after %s.", place)
+
+    def save(self, folder: Path) -> None:
+        """Write the weights of the best evaluation, or the last ones if there was none."""
+        import torch
+
+        with torch.no_grad():
+            for name, tensor in self._best.items():
+                self._parameters[name].copy_(tensor)
+        save_tuned(self._tuned, self._language_model, folder)
+
+    def report(self) -> FineTuningReport:
+        """The numbers of the whole training."""
+        progress, settings = self.progress, self._settings
+        return FineTuningReport(
+            language_model=public_name(self._language_model),
+            method=settings.method,
+            trainable_parameters=sum(p.numel() for p in self._parameters.values()),
+            rows=self._rows.counts,
+            updates=progress.update,
+            planned_updates=self._stepper.updates,
+            stopped_early=progress.stopped_early,
+            epochs=progress.tokens / self._rows.counts.train_tokens,
+            tokens=progress.tokens,
+            padding_share=1 - progress.tokens / max(1, progress.positions),
+            tokens_per_second=progress.tokens / max(1e-9, progress.update_seconds),
+            seconds=progress.seconds,
+            resumed=progress.resumed,
+            train_loss=[] if settings.privacy else loss_curve(progress.losses),
+            validation_loss=progress.evaluations,
+            kept_update=progress.best_update or progress.update,
+            privacy=self._stepper.spent(progress.update),
         )

@@ -237,6 +237,15 @@ def rate_share(update: int, updates: int, warmup_share: float = _WARMUP_SHARE) -
     return rise * 0.5 * (1 + math.cos(math.pi * update / updates))
 
 
+def evaluation_points(updates: int, evaluations: int) -> frozenset[int]:
+    """The updates after which the validation loss is measured: evenly spread, with the last.
+
+    >>> sorted(evaluation_points(10, 4))
+    [2, 5, 8, 10]
+    """
+    return frozenset(max(1, round(updates * i / evaluations)) for i in range(1, evaluations + 1))
+
+
 def check_loss(loss: float, first: float, vocabulary: int, update: int) -> None:
     """Stop a training that diverges, before anything of it is kept."""
     limit = max(_TIMES_GUESSING * math.log(vocabulary), _TIMES_FIRST * first)
