@@ -130,20 +130,23 @@ write_datasets_folder(table, folder / "set", ["bad", "good"])
 def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
     source = tmp_path / "rows.json"
     source.write_text(json.dumps(distilled(HOSTILE).to_dict("list")), encoding="utf-8")
-    written: list[dict[str, str]] = []
-    for name, hash_seed in (("one", "1"), ("two", "2")):
-        folder = tmp_path / name
-        environment = {"PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "1"}
-        subprocess.run(
-            [sys.executable, "-c", WRITE_ALL, str(source), str(folder)], env=environment, check=True
+    folders = [tmp_path / "one", tmp_path / "two"]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITE_ALL, str(source), str(folder)],
+            env={"PYTHONHASHSEED": str(seed), "OMP_NUM_THREADS": "1"},
         )
-        written.append(
-            {
-                path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-                for path in sorted(folder.rglob("*"))
-                if path.is_file() and not path.name.endswith(".record.json")
-            }
-        )
+        for seed, folder in enumerate(folders, start=1)
+    ]
+    assert [process.wait() for process in running] == [0, 0]
+    written = [
+        {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.name.endswith(".record.json")
+        }
+        for folder in folders
+    ]
     assert sorted(written[0]) == [
         "distilled.csv",
         "distilled.jsonl",

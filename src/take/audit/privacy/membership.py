@@ -18,7 +18,7 @@ one who has only the distilled rows learns less.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,7 @@ from take.generation.finetuning.canaries import (
     phrase_of,
 )
 from take.generation.finetuning.examples import Rows, labelled_rows
+from take.generation.finetuning.updates import row_losses
 from take.generation.template import Template
 from take.rows.arrays import Float64
 from take.rows.random import rng
@@ -41,6 +42,8 @@ Losses = Callable[[Rows], Float64]
 """Mean −ln p per token of each row, by some model."""
 
 _FPR = 0.01
+_BATCH_ROWS = 64
+_MOST_LOGITS = 100_000_000  # in memory at a time, in three copies: about a gigabyte
 
 
 class MembershipSettings(Frozen):
@@ -65,6 +68,23 @@ class Membership(NamedTuple):
 
     report: MembershipReport
     scores: pd.DataFrame
+
+
+def model_losses(model: Any, template: Template, settings: MembershipSettings) -> Losses:
+    """The losses of texts by a loaded language model."""
+    import torch
+
+    is_narrow = settings.precision == "bfloat16"
+    most_tokens = _MOST_LOGITS // model.get_output_embeddings().weight.shape[0]
+
+    def mean_losses(rows: Any) -> Any:
+        longest = int(rows.lengths.max())
+        batch_rows = max(1, min(_BATCH_ROWS, most_tokens // longest))
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
+            losses = row_losses(model, rows, batch_rows, template.end_id)
+        return losses.total / losses.tokens
+
+    return mean_losses
 
 
 def attack(

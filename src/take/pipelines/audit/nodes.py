@@ -17,12 +17,12 @@ from take.audit.balance.terms import BalanceSettings
 from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceSettings, measure_tables
 from take.audit.privacy.membership import (
-    Losses,
     Membership,
     MembershipSettings,
     attack,
     drawn_rows,
     extracted,
+    model_losses,
 )
 from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.report import (
@@ -46,7 +46,6 @@ from take.evaluation.grid_settings import EvaluationSettings
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
-from take.generation.finetuning.updates import row_losses
 from take.generation.language_models import LanguageModel
 from take.generation.pool import all_rows
 from take.generation.template import Template
@@ -56,9 +55,6 @@ from take.rows.labelled import class_sizes
 from take.selection.selection_report import SelectionReport
 
 _logger = logging.getLogger(__name__)
-
-_BATCH_ROWS = 64
-_MOST_LOGITS = 100_000_000  # in memory at a time, in three copies: about a gigabyte
 
 
 def screen_rows(
@@ -104,8 +100,8 @@ def attack_generator(
     """Whether the language model shows what it was trained on."""
     template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
     members, others = drawn_rows(corpus, generator_rows, template, settings)
-    base = _losses(language_model.load_model(), template, settings)
-    tuned = _losses(load_tuned(language_model, adapter), template, settings)
+    base = model_losses(language_model.load_model(), template, settings)
+    tuned = model_losses(load_tuned(language_model, adapter), template, settings)
     attacks, scores = attack(canaries, members, others, template, base, tuned)
     shaped, secrets, by_chance = extracted(all_rows(pool, ledger)["raw"], canaries)
     report = MembershipReport(
@@ -213,19 +209,3 @@ def export_release(
         budget=selection_report.budget,
         reproduction=Reproduction.of(provenance, corpus_report.corpus, selection_report.budget),
     )
-
-
-def _losses(model: Any, template: Template, settings: MembershipSettings) -> Losses:
-    import torch
-
-    is_narrow = settings.precision == "bfloat16"
-    most_tokens = _MOST_LOGITS // model.get_output_embeddings().weight.shape[0]
-
-    def mean_losses(rows: Any) -> Any:
-        longest = int(rows.lengths.max())
-        batch_rows = max(1, min(_BATCH_ROWS, most_tokens // longest))
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
-            losses = row_losses(model, rows, batch_rows, template.end_id)
-        return losses.total / losses.tokens
-
-    return mean_losses

@@ -17,17 +17,14 @@ from take.pipelines.audit.nodes import (
     write_card,
 )
 
-# Field of the evidence → dataset.
-_CARD = {
-    "privacy": "privacy_report",
-    "balance": "balance_report",
-    **{
-        name: name
-        for name in (
-            *("distilled", "corpus_report", "fine_tuning_report", "pool_quality"),
-            *("selection_report", "distillation_report", "accuracy_summary", "provenance"),
-        )
-    },
+_ROWS = ["distilled", "pool"]
+# Fields of the evidence → datasets.
+_CARD = {"privacy": "privacy_report", "balance": "balance_report"} | {
+    name: name
+    for name in (
+        *("distilled", "corpus_report", "fine_tuning_report", "pool_quality"),
+        *("selection_report", "distillation_report", "accuracy_summary", "provenance"),
+    )
 }
 _REPORT = _CARD | {
     name: name
@@ -50,25 +47,13 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
         [
             step(
                 screen_rows,
-                [
-                    "distilled",
-                    "pool",
-                    "corpus",
-                    "evaluation_split",
-                    "params:audit.copies",
-                    "params:audit.pii",
-                ],
+                [*_ROWS, "corpus", "evaluation_split", "params:audit.copies", "params:audit.pii"],
                 ["privacy_findings", "screening_counts"],
             ),
             step(
                 measure_distances,
                 [
-                    "distilled",
-                    "pool",
-                    "pool_embeddings",
-                    "corpus",
-                    "embeddings",
-                    "generator_rows",
+                    *(*_ROWS, "pool_embeddings", "corpus", "embeddings", "generator_rows"),
                     "params:audit.distances",
                 ],
                 "distances_report",
@@ -76,49 +61,31 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
             step(
                 attack_generator,
                 [
-                    "corpus",
-                    "generator_rows",
-                    "canaries",
-                    "pool",
-                    "ledger",
-                    "language_model",
-                    "adapter",
-                    "params:generation.fine_tuning",
-                    "params:audit.membership",
+                    *("corpus", "generator_rows", "canaries", "pool", "ledger"),
+                    *("language_model", "adapter"),
+                    *("params:generation.fine_tuning", "params:audit.membership"),
                 ],
                 ["membership_report", "membership_scores"],
             ),
             step(
                 judge_privacy,
                 [
-                    "screening_counts",
-                    "distances_report",
-                    "membership_report",
-                    "fine_tuning_report",
-                    "params:audit.gate",
+                    *("screening_counts", "distances_report", "membership_report"),
+                    *("fine_tuning_report", "params:audit.gate"),
                 ],
                 "privacy_report",
             ),
             step(
                 measure_balance,
-                [
-                    "distilled",
-                    "pool",
-                    "corpus",
-                    "params:distillation.budget",
-                    "params:audit.balance",
-                ],
+                [*_ROWS, "corpus", "params:distillation.budget", "params:audit.balance"],
                 ["balance_report", "balance_terms"],
             ),
             step(
                 gather_accuracy,
                 [
-                    f"{evaluation}_cells",
-                    f"{evaluation}_predictions",
-                    "distilled",
-                    "evaluation_split",
-                    "params:evaluation",
-                    "params:audit.balance",
+                    *(f"{evaluation}_cells", f"{evaluation}_predictions"),
+                    *("distilled", "evaluation_split"),
+                    *("params:evaluation", "params:audit.balance"),
                 ],
                 ["slice_accuracy", "accuracy_summary"],
             ),
@@ -131,14 +98,8 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
             step(
                 export_release,
                 [
-                    "distilled",
-                    "lineage_totals",
-                    "corpus_report",
-                    "selection_report",
-                    "privacy_report",
-                    "balance_report",
-                    "dataset_card",
-                    "release_page",
+                    *("distilled", "lineage_totals", "corpus_report", "selection_report"),
+                    *("privacy_report", "balance_report", "dataset_card", "release_page"),
                     "provenance",
                 ],
                 "release",
