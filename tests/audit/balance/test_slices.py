@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.audit.balance.slices import Answers, predictions_of, slice_accuracy
+from take.audit.balance.slices import Predictions, predictions_of, slice_accuracy
 from take.audit.balance.terms import BalanceSettings
 from take.errors import InputError
 from take.evaluation.cells import cells_table
@@ -20,7 +20,7 @@ SETTINGS = BalanceSettings()
 def evaluated(
     world: World, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two learners, one of which (textrnn) is asked 12 of the 30 rows."""
+    """Two learners, one of which (textrnn) is evaluated on 12 of the 30 rows."""
     folder = tmp_path_factory.mktemp("cells")
     grid = world.grid(folder, sets=2, trainings=2)
     cells = cells_table(grid.run([world.bench("distilled random", "lr textrnn")]))
@@ -82,7 +82,7 @@ def test_cells_that_do_not_belong_together_are_refused(
         predictions_of(cells, predictions.iloc[:1], "distilled", 30)
 
 
-# --- made-up answers
+# --- made-up predictions
 
 
 def split_of(n_rows: int, share: float = 0.3) -> pd.DataFrame:
@@ -96,19 +96,19 @@ def split_of(n_rows: int, share: float = 0.3) -> pd.DataFrame:
     return pd.DataFrame({"text": texts, "label": labels, "label_name": names})
 
 
-def answers_with(split: pd.DataFrame, wrong: np.ndarray, trainings: int = 1) -> Answers:
+def predictions_with(split: pd.DataFrame, wrong: np.ndarray, trainings: int = 1) -> Predictions:
     labels = split["label"].to_numpy()
     given = [
         np.where(np.random.default_rng(s).random(len(split)) < wrong, 1 - labels, labels)
         for s in range(trainings)
     ]
-    return Answers(np.arange(len(split)), np.array(given))
+    return Predictions(np.arange(len(split)), np.array(given))
 
 
 def test_a_slice_with_more_errors_is_shifted() -> None:
     split = split_of(2000)
     female = split["text"].str.startswith("she").to_numpy()
-    answers = {"poor": answers_with(split, np.where(female, 0.35, 0.15), 3)}
+    answers = {"poor": predictions_with(split, np.where(female, 0.35, 0.15), 3)}
     table = slice_accuracy(split, answers, SETTINGS).set_index("name")
     assert table.loc["gender: female", "verdict"] == "shifted"
     assert table.loc["gender: female", "difference"] == pytest.approx(-0.2, abs=0.05)
@@ -122,7 +122,7 @@ def test_few_rows_are_inconclusive() -> None:
     split = split_of(40)
     female = split["text"].str.startswith("she").to_numpy()
     table = slice_accuracy(
-        split, {"poor": answers_with(split, np.where(female, 0.35, 0.15))}, SETTINGS
+        split, {"poor": predictions_with(split, np.where(female, 0.35, 0.15))}, SETTINGS
     )
     assert set(table["verdict"]) == {"inconclusive"}
 
@@ -130,8 +130,8 @@ def test_few_rows_are_inconclusive() -> None:
 def test_trainings_do_not_count_as_rows() -> None:
     """Twenty trainings that all answer the same say no more than one."""
     split = split_of(300)
-    once = answers_with(split, np.full(300, 0.2))
-    often = Answers(once.rows, np.repeat(once.labels, 20, axis=0))
+    once = predictions_with(split, np.full(300, 0.2))
+    often = Predictions(once.rows, np.repeat(once.labels, 20, axis=0))
     first, second = (slice_accuracy(split, {"lr": a}, SETTINGS) for a in (once, often))
     pd.testing.assert_frame_equal(first, second)
 
@@ -143,7 +143,7 @@ def test_a_learner_that_is_even_is_rarely_called_otherwise() -> None:
     for seed in range(100):
         wrong = np.random.default_rng(seed).random((1, 600)) < 0.25
         labels = split["label"].to_numpy()
-        answers = Answers(np.arange(600), np.where(wrong, 1 - labels, labels))
+        answers = Predictions(np.arange(600), np.where(wrong, 1 - labels, labels))
         table = slice_accuracy(split, {"even": answers}, SETTINGS)
         alarms += (table["verdict"] == "shifted").any()
     assert alarms <= 8

@@ -31,10 +31,15 @@ _METHOD = "distilled"
 _THIRDS = ("shortest", "middle", "longest")
 _EVEN_ACCURACY = Bounds(-0.05, 0.05)  # difference of a slice from the other rows
 
+_COLUMNS = (
+    *("learner", "slice", "name", "rows", "accuracy", "low", "high", "rest_accuracy"),
+    *("difference", "difference_low", "difference_high", "p"),
+)
+
 _logger = logging.getLogger(__name__)
 
 
-class Answers(NamedTuple):
+class Predictions(NamedTuple):
     """Predictions of a learner, once for each training."""
 
     rows: Int64  # (evaluated,) rows of the evaluation split
@@ -72,9 +77,9 @@ def known_accuracy(
         return _nothing(split, settings)
     truth = class_ids(split)
     mine = cells[(cells["method"] == _METHOD) & cells["error"].isna()]
-    for learner, answers in found.items():
+    for learner, its in found.items():
         recorded = mine.loc[mine["learner"] == learner, "accuracy"].mean()
-        if not np.isclose((answers.labels == truth[answers.rows]).mean(), recorded, atol=1e-6):
+        if not np.isclose((its.labels == truth[its.rows]).mean(), recorded, atol=1e-6):
             _logger.warning("The rows were evaluated on another split: not shown.")
             return _nothing(split, settings)
     return KnownAccuracy(
@@ -94,7 +99,7 @@ def _nothing(split: pd.DataFrame, settings: BalanceSettings) -> KnownAccuracy:
 
 def predictions_of(
     cells: pd.DataFrame, predictions: pd.DataFrame, method: str, split_rows: int
-) -> dict[str, Answers]:
+) -> dict[str, Predictions]:
     """All predictions of learners trained on a method's rows, by learner; failed cells left out.
 
     `split_rows` are the rows of the whole evaluation split; slow learners are evaluated on some.
@@ -111,13 +116,13 @@ def predictions_of(
         )
     known = predictions.set_index("fingerprint")["predicted"]
     return {
-        str(learner): _answers(its, known, split_rows, f"learner '{learner}' by '{method}'")
+        str(learner): _predictions(its, known, split_rows, f"learner '{learner}' by '{method}'")
         for learner, its in mine.drop_duplicates("fingerprint").groupby("learner", sort=False)
     }
 
 
 def slice_accuracy(
-    split: pd.DataFrame, predictions: Mapping[str, Answers], settings: BalanceSettings
+    split: pd.DataFrame, predictions: Mapping[str, Predictions], settings: BalanceSettings
 ) -> pd.DataFrame:
     """A row per learner and slice: accuracy, and the difference from all other evaluated rows.
 
@@ -125,16 +130,9 @@ def slice_accuracy(
     evaluation rows, for the learners as they were trained. `shifted`: chance is ruled out over all
     rows of the table at once (Holm), and the difference is larger than 5 points.
     """
-    parts = _slices(split, settings)
-    truth = class_ids(split)
-    found = [
-        {"learner": learner, **row}
-        for learner, answers in predictions.items()
-        for row in _of_learner(parts, truth, answers)
-    ]
-    columns = ["learner", "slice", "name", "rows", "accuracy", "low", "high"]
-    columns += ["rest_accuracy", "difference", "difference_low", "difference_high", "p"]
-    table = pd.DataFrame(found, columns=columns)
+    parts, truth = _slices(split, settings), class_ids(split)
+    found = [_of_learner(name, parts, truth, its) for name, its in predictions.items()]
+    table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_COLUMNS)
     figures = table[["difference", "difference_low", "difference_high", "p"]]
     drafts = [
         Draft("", value, low, high, p, _EVEN_ACCURACY, "")
@@ -161,35 +159,22 @@ def _slices(split: pd.DataFrame, settings: BalanceSettings) -> list[_Slice]:
     ]
 
 
-def _of_learner(parts: list[_Slice], truth: Int64, answers: Answers) -> list[dict[str, object]]:
-    right = (answers.labels == truth[answers.rows]).mean(axis=0)
-    inside = np.stack([part.rows[answers.rows] for part in parts])
+def _of_learner(learner: str, parts: list[_Slice], truth: Int64, its: Predictions) -> pd.DataFrame:
+    right = (its.labels == truth[its.rows]).mean(axis=0)
+    inside = np.stack([part.rows[its.rows] for part in parts])
     n = inside.sum(axis=1)
     # A slice of no row, or of all rows, has no other rows to differ from.
     kept = np.flatnonzero((n > 0) & (n < len(right)))
     n, k = n[kept], inside[kept] @ right
     rest_n, rest_k = len(right) - n, right.sum() - k
     low, high = clopper_pearson(k, n, CONFIDENCE)
-    apart = compare((k, n), (rest_k, rest_n), "difference", CONFIDENCE)
-    return [
-        {
-            "slice": parts[part].kind,
-            "name": parts[part].name,
-            "rows": int(n[at]),
-            "accuracy": k[at] / n[at],
-            "low": low[at],
-            "high": high[at],
-            "rest_accuracy": rest_k[at] / rest_n[at],
-            "difference": apart.value[at],
-            "difference_low": apart.low[at],
-            "difference_high": apart.high[at],
-            "p": apart.p[at],
-        }
-        for at, part in enumerate(kept)
-    ]
+    rest = compare((k, n), (rest_k, rest_n), "difference", CONFIDENCE)
+    kinds, names = [parts[part].kind for part in kept], [parts[part].name for part in kept]
+    columns = (learner, kinds, names, n, k / n, low, high, rest_k / rest_n, *rest)
+    return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 
 
-def _answers(cells: pd.DataFrame, known: pd.Series, split_rows: int, where: str) -> Answers:
+def _predictions(cells: pd.DataFrame, known: pd.Series, split_rows: int, where: str) -> Predictions:
     counts = cells["evaluation_rows"].astype(int).unique().tolist()
     if len(counts) != 1 or counts[0] > split_rows:
         raise InputError(
@@ -205,4 +190,4 @@ def _answers(cells: pd.DataFrame, known: pd.Series, split_rows: int, where: str)
             remedy="evaluate again, which reuses stored cells",
         )
     labels = np.stack(known[cells["fingerprint"]].tolist()).astype(np.int64)
-    return Answers(evaluation_rows(split_rows, counts[0]), labels)
+    return Predictions(evaluation_rows(split_rows, counts[0]), labels)
