@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kedro.io import AbstractDataset
 from kedro.utils import load_obj
 
+from take.datasets.artifact import PathDataset
 from take.encoder.embeddings import Embeddings
 from take.reuse.tensors import TensorStream, map_tensors, write_tensors
 
 
-class ArraysDataset(AbstractDataset[Any, Any]):
+class ArraysDataset(PathDataset[Any, Any]):
     """Saves each field of a dataclass as a tensor; loads the dataclass with its arrays mapped."""
 
     def __init__(self, *, filepath: str, dataclass: str) -> None:
-        self._path = Path(filepath)
+        super().__init__(filepath=filepath)
         self._dataclass = dataclass
 
     def load(self) -> Any:
@@ -30,15 +29,9 @@ class ArraysDataset(AbstractDataset[Any, Any]):
         arrays = {field.name: np.asarray(getattr(data, field.name)) for field in fields(data)}
         write_tensors(self._path, {name: TensorStream.of(array) for name, array in arrays.items()})
 
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._path), "dataclass": self._dataclass}
 
-
-class EmbeddingsDataset(AbstractDataset[Embeddings, Embeddings]):
+class EmbeddingsDataset(PathDataset[Embeddings, Embeddings]):
     """The vectors of unique strings, and the rows they belong to."""
-
-    def __init__(self, *, filepath: str) -> None:
-        self._path = Path(filepath)
 
     def load(self) -> Embeddings:
         """Map the file; rows are read as they are used."""
@@ -47,6 +40,3 @@ class EmbeddingsDataset(AbstractDataset[Embeddings, Embeddings]):
     def save(self, data: Embeddings) -> None:
         """Stream the vectors to the file."""
         data.save(self._path)
-
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._path)}

@@ -1,4 +1,4 @@
-"""An artifact: any Kedro dataset, written atomically, with a record beside it."""
+"""An artifact: any Kedro dataset, written atomically, with a record next to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from kedro.io import AbstractDataset, AbstractVersionedDataset, Version
 from kedro.utils import load_obj
@@ -22,8 +22,22 @@ _logger = logging.getLogger(__name__)
 REMAKE = "run `kedro run --pipeline=distill`, which makes what it needs"
 
 
+Saved = TypeVar("Saved")
+Loaded = TypeVar("Loaded")
+
+
+class PathDataset(AbstractDataset[Saved, Loaded]):
+    """A dataset of one path, to be wrapped in an artifact."""
+
+    def __init__(self, *, filepath: str) -> None:
+        self._path = Path(filepath)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
 class Artifact(AbstractVersionedDataset[Any, Any]):
-    """A local file or folder that another dataset writes and this one answers for."""
+    """A local file or folder that another dataset writes, with a record of its contents."""
 
     wrapped: ClassVar[dict[str, Any]] = {}
     """The other dataset's configuration, where the kind of artifact decides it."""

@@ -6,21 +6,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset
-
 from take.audit.release.folder import Release, write_release
+from take.datasets.artifact import PathDataset
 from take.datasets.sources import ReadOnlyDataset
 
 
-class TextDataset(AbstractDataset[str, str]):
+class TextDataset(PathDataset[str, str]):
     r"""Saves and loads a UTF-8 text exactly.
 
     As bytes: Python's text files, and kedro_datasets' `text.TextDataset` with them, turn "\r\n"
     into "\n" when they read, and on Windows the other way round when they write.
     """
-
-    def __init__(self, *, filepath: str) -> None:
-        self._path = Path(filepath)
 
     def load(self) -> str:
         """The text."""
@@ -30,15 +26,9 @@ class TextDataset(AbstractDataset[str, str]):
         """Write the text."""
         self._path.write_bytes(data.encode("utf-8"))
 
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._path)}
 
-
-class FolderDataset(AbstractDataset[Path, Path]):
+class FolderDataset(PathDataset[Path, Path]):
     """Saves a copy of a folder, such as an adapter in peft's layout; loads its path."""
-
-    def __init__(self, *, filepath: str) -> None:
-        self._path = Path(filepath)
 
     def load(self) -> Path:
         """Where the folder is."""
@@ -48,15 +38,9 @@ class FolderDataset(AbstractDataset[Path, Path]):
         """Copy the folder's files."""
         shutil.copytree(data, self._path)
 
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._path)}
 
-
-class ReleaseFolderDataset(AbstractDataset[Release, Path]):
+class ReleaseFolderDataset(PathDataset[Release, Path]):
     """Saves a release (rows, card, report, manifest); loads its path."""
-
-    def __init__(self, *, filepath: str) -> None:
-        self._path = Path(filepath)
 
     def load(self) -> Path:
         """Where the folder is."""
@@ -65,9 +49,6 @@ class ReleaseFolderDataset(AbstractDataset[Release, Path]):
     def save(self, data: Release) -> None:
         """Write the folder."""
         write_release(data, self._path)
-
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": str(self._path)}
 
 
 class StoreFolderDataset(ReadOnlyDataset[Path]):

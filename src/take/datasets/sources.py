@@ -10,7 +10,7 @@ from kedro.io import AbstractDataset, DatasetError
 
 from take.corpus.sources import CorpusSource, RawCorpus
 from take.corpus.spec import select_corpus
-from take.datasets.artifact import Artifact, check_together
+from take.datasets.artifact import REMAKE, Artifact, check_together
 from take.errors import InputError
 from take.evaluation.prepared_corpus import PreparedCorpus
 from take.reuse.digests import value_digest
@@ -106,7 +106,15 @@ class ProvenanceDataset(ReadOnlyDataset[Provenance]):
         """The provenance of what is there now."""
         roots = [artifact.path for artifact in self._made().values()]
         before, _ = _around(next(iter(self._entries.values())), self._corpus)
-        return provenance(roots, sorted(Path(before).parent.glob(f"*/{self._corpus}")))
+        found = provenance(roots, sorted(Path(before).parent.glob(f"*/{self._corpus}")))
+        if not found.steps:
+            raise InputError(
+                "no record says what the artifacts were made from: they were made without Kedro's "
+                "hooks",
+                where=", ".join(str(path) for path in roots) or before,
+                remedy=REMAKE,
+            )
+        return found
 
     def _made(self) -> dict[str, Artifact]:
         artifacts = {name: _artifact(name, entry) for name, entry in self._entries.items()}

@@ -1,7 +1,7 @@
-"""How artifacts came about: every node on the way to them, with what it took, from the records.
+"""How artifacts were made: every node that led to them, and what it cost, from the records.
 
-A record names the contents its artifact was made from, so the way leads back to the very versions
-that were used, whatever was made since.
+A record names the contents its artifact was made from, so it leads back to the very versions that
+were used, whatever was made since.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ class Step(NamedTuple):
     inputs: dict[str, str]
     """Content digest by name."""
     seconds: float | None
-    """None where the record is older than costs are."""
     peak_megabytes: float | None
     bytes: int
     """Of all its outputs, on disk."""
@@ -31,11 +30,11 @@ class Step(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """The nodes on the way to some artifacts, in the order in which they were done."""
+    """The nodes that led to some artifacts, in the order in which they ran."""
 
     steps: list[Step]
     origins: dict[str, str]
-    """What no node made: digests of the raw corpus and of models, by name."""
+    """Digests of what no node made, the raw corpus and the models, by name."""
 
     @property
     def written_at(self) -> str:
@@ -56,14 +55,14 @@ class Provenance(NamedTuple):
 
 
 def provenance(roots: Iterable[Path], folders: Iterable[Path]) -> Provenance:
-    """The way to the artifacts `roots`; records of what they were made from lie under `folders`."""
+    """How `roots` were made; the records of what they were made from are under `folders`."""
     known = _by_content(folders)
     siblings: dict[tuple[str, str], int] = {}
     for found in known.values():
         if found.made_from:
             key = (found.made_from.node, _made_at(found))
             siblings[key] = siblings.get(key, 0) + found.bytes
-    # Nearest first: where a node ran twice on the way, its last run is the step.
+    # Nearest first: of a node that ran twice on the way, the last run is the step.
     waiting = deque(record for root in roots if (record := read_record(root)) is not None)
     steps: dict[str, Step] = {}
     origins: dict[str, str] = {}
@@ -96,16 +95,8 @@ def provenance(roots: Iterable[Path], folders: Iterable[Path]) -> Provenance:
 
 def stage_costs(steps: Iterable[Step]) -> list[Mapping[str, Any]]:
     """One row per node: stage, node, seconds, peak_megabytes, bytes."""
-    return [
-        {
-            "stage": step.stage,
-            "node": step.node,
-            "seconds": step.seconds,
-            "peak_megabytes": step.peak_megabytes,
-            "bytes": step.bytes,
-        }
-        for step in steps
-    ]
+    columns = ("stage", "node", "seconds", "peak_megabytes", "bytes")
+    return [{column: getattr(step, column) for column in columns} for step in steps]
 
 
 def _by_content(folders: Iterable[Path]) -> dict[str, Record]:
