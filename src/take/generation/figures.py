@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -39,17 +39,9 @@ def generation_figure(ledger: LedgerReport, fine_tuning: FineTuningReport) -> An
     updates = [round(part * (i + 1)) for i in range(len(losses))]
     figure.add_trace(Scatter(x=updates, y=losses, name="training rows", line_color=_BLUE), 1, 1)
     validation = fine_tuning.validation_loss
-    figure.add_trace(
-        Scatter(
-            x=[point.update for point in validation],
-            y=[point.loss for point in validation],
-            name="validation rows",
-            mode="lines+markers",
-            line_color=_ORANGE,
-        ),
-        1,
-        1,
-    )
+    points, values = [point.update for point in validation], [point.loss for point in validation]
+    curve = Scatter(x=points, y=values, name="validation rows", line_color=_ORANGE)
+    figure.add_trace(curve.update(mode="lines+markers"), 1, 1)
     names = list(ledger.classes)
     kept = [ledger.classes[name].kept for name in names]
     figure.add_trace(Bar(y=names, x=kept, name="kept", orientation="h", marker_color=_BLUE), 1, 2)
@@ -143,15 +135,21 @@ def classes_figure(report: PoolQuality) -> Any:
     names = sorted(report.classes, key=lambda name: -(report.classes[name].coverage_ratio or 9))
     names = names[:_MOST_CLASSES]
     classes = [report.classes[name] for name in names]
-    _bars(figure, names, [each.self_bleu_pool for each in classes], 1, 1, _POOL, legend=True)
-    _bars(figure, names, [each.self_bleu_corpus for each in classes], 1, 1, _REAL, legend=True)
-    _bars(figure, names, [each.coverage_ratio for each in classes], 1, 2, _POOL)
+    variety = {
+        _POOL: [each.self_bleu_pool for each in classes],
+        _REAL: [each.self_bleu_corpus for each in classes],
+    }
+    _bars(figure, (1, 1), names, variety, legend=True)
+    _bars(figure, (1, 2), names, {_POOL: [each.coverage_ratio for each in classes]})
     figure.update_traces(textposition="inside", row=1, col=2)  # the line would cross the numbers
     figure.add_hline(y=COVERAGE_BAR, line_dash="dot", line_color=_GREY, row=1, col=2)
-    regions = report.worst_regions
-    labels = [f"{name}<br>{each.share:.1%}" for name, each in regions.items()]
-    _bars(figure, labels, [each.distance for each in regions.values()], 1, 3, _POOL)
-    _bars(figure, labels, [each.real_distance for each in regions.values()], 1, 3, _REAL)
+    regions = report.worst_regions.values()
+    labels = [f"{name}<br>{each.share:.1%}" for name, each in report.worst_regions.items()]
+    distances = {
+        _POOL: [each.distance for each in regions],
+        _REAL: [each.real_distance for each in regions],
+    }
+    _bars(figure, (1, 3), labels, distances)
     figure.update_xaxes(title_text="region, its share of the corpus", row=1, col=3)
     highest = (1.0, max([COVERAGE_BAR, *(each.coverage_ratio or 0 for each in classes)]), 1.42)
     for column, top in enumerate(highest, start=1):
@@ -190,75 +188,55 @@ def _outcome_bars(figure: Any, report: PoolQuality) -> None:
 
     names = sorted(report.outcomes, key=lambda name: report.outcomes[name])
     counts = [report.outcomes[name] for name in names]
-    figure.add_trace(
-        Bar(
-            x=counts,
-            y=[name.replace("_", " ") for name in names],
-            text=[f"{count:,}" for count in counts],
-            orientation="h",
-            textposition="outside",
-            cliponaxis=False,
-            marker_color=[_BLUE if name == "kept" else _GREY for name in names],
-            showlegend=False,
-        ),
-        1,
-        1,
-    )
+    labels, texts = [name.replace("_", " ") for name in names], [f"{count:,}" for count in counts]
+    bar = Bar(x=counts, y=labels, text=texts, orientation="h", textposition="outside")
+    colours = [_BLUE if name == "kept" else _GREY for name in names]
+    figure.add_trace(bar.update(cliponaxis=False, marker_color=colours, showlegend=False), 1, 1)
 
 
 def _agreement_bars(figure: Any, report: PoolQuality) -> None:
     names = sorted(report.classes, key=lambda name: report.classes[name].agreement.before or 0)
     shown = {"all": report.agreement}
     shown |= {name: report.classes[name].agreement for name in names[:_MOST_CLASSES]}
-    labels = list(shown)
-    before = ("generated, before the label filter", _ORANGE)
-    _bars(figure, labels, [each.before for each in shown.values()], 1, 2, before, legend=True)
-    _bars(figure, labels, [each.after for each in shown.values()], 1, 2, _POOL, legend=True)
-    _bars(figure, labels, [each.corpus for each in shown.values()], 1, 2, _REAL, legend=True)
+    shares = {
+        ("generated, before the label filter", _ORANGE): [each.before for each in shown.values()],
+        _POOL: [each.after for each in shown.values()],
+        _REAL: [each.corpus for each in shown.values()],
+    }
+    _bars(figure, (1, 2), list(shown), shares, legend=True)
     figure.update_yaxes(range=[0, 1.08], tickformat=".0%", row=1, col=2)
 
 
 def _variety_bars(figure: Any, report: PoolQuality) -> None:
-    pool, corpus = report.diversity.pool, report.diversity.corpus
     names = ["distinct-1", "distinct-2", "distinct-3", "self-BLEU"]
-    sides = [
+    pool, corpus = (
         [side.distinct_1, side.distinct_2, side.distinct_3, side.self_bleu]
-        for side in (pool, corpus)
-    ]
+        for side in (report.diversity.pool, report.diversity.corpus)
+    )
     if report.mauve is not None:
         names.append("MAUVE")
-        sides[0].append(report.mauve.pool)
-        sides[1].append(report.mauve.corpus)
-    for values, kind in zip(sides, (_POOL, _REAL), strict=True):
-        _bars(figure, names, values, 1, 3, kind)
+        pool.append(report.mauve.pool)
+        corpus.append(report.mauve.corpus)
+    _bars(figure, (1, 3), names, {_POOL: pool, _REAL: corpus})
     figure.update_yaxes(range=[0, 1.08], row=1, col=3)
 
 
 def _bars(
     figure: Any,
-    names: Sequence[str],
-    values: Sequence[float | None],
-    row: int,
-    column: int,
-    kind: tuple[str, str],
+    place: tuple[int, int],
+    names: list[str],
+    sides: Mapping[tuple[str, str], list[Any]],
     *,
     legend: bool = False,
 ) -> None:
+    """Bars of each side, by its name and colour, in the panel at a row and a column."""
     from plotly.graph_objects import Bar
 
-    title, colour = kind
-    texts = [_number(value) for value in values]
-    bar = Bar(
-        x=list(names),
-        y=list(values),
-        text=texts,
-        name=title,
-        marker_color=colour,
-        textposition="outside",
-        cliponaxis=False,
-        showlegend=legend,
-    )
-    figure.add_trace(bar, row, column)
+    for (title, colour), values in sides.items():
+        texts = [_number(value) for value in values]
+        bar = Bar(x=names, y=values, text=texts, name=title, marker_color=colour)
+        bar.update(textposition="outside", cliponaxis=False, showlegend=legend)
+        figure.add_trace(bar, *place)
 
 
 def _curves(
@@ -268,15 +246,8 @@ def _curves(
     from plotly.graph_objects import Scatter
 
     for spread, (name, colour) in zip(spreads, (_POOL, _REAL), strict=True):
-        line = Scatter(
-            x=spread.curve,
-            y=LEVELS.tolist(),
-            name=name,
-            line={"color": colour},
-            mode="lines",
-            showlegend=False,
-        )
-        figure.add_trace(line, row, column)
+        line = Scatter(x=spread.curve, y=LEVELS.tolist(), name=name, line={"color": colour})
+        figure.add_trace(line.update(mode="lines", showlegend=False), row, column)
     figure.update_xaxes(title_text=axis_title, row=row, col=column)
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%", row=row, col=column)
 

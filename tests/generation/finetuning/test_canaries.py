@@ -114,7 +114,7 @@ def test_only_what_the_kept_weights_have_read_counts_as_read(bench, tmp_path):
     assert sum(read_canaries(planting, settings, early)["read"]) < 12
 
 
-def test_under_privacy_nobody_knows_when_a_row_was_read(bench):
+def test_under_privacy_the_times_a_row_was_read_are_secret(bench):
     settings = private(max_epochs=3)
     planting = plant(named(200), bench("llama").template, settings)
     report = type("Report", (), {"epochs": 2.9})()

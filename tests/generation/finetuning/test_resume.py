@@ -1,4 +1,4 @@
-"""A training that was killed goes on and ends in the same bytes. Tiny models, really killed."""
+"""A killed training continues and ends in the same bytes. Tiny models, really killed."""
 
 import os
 import signal
@@ -107,7 +107,7 @@ def test_interrupted_ends_in_the_same_bytes(family, settings, bench, tmp_path, m
     assert contents(resumed.folder) == contents(straight.folder)
 
 
-def test_an_interrupted_private_training_goes_on_with_its_own_secret(bench, tmp_path, monkeypatch):
+def test_an_interrupted_private_training_continues_with_its_secret(bench, tmp_path, monkeypatch):
     settings = private(privacy={"noise_seed": None})
     interrupt(bench("llama"), settings, tmp_path, monkeypatch, after=7)
     resumed = run(bench("llama"), settings, tmp_path)
@@ -119,7 +119,7 @@ def test_an_interrupted_private_training_goes_on_with_its_own_secret(bench, tmp_
 
 
 @pytest.mark.parametrize("damaged", [1, 2])
-def test_a_damaged_checkpoint_is_named_and_an_older_one_serves(
+def test_a_damaged_checkpoint_is_named_and_an_older_one_is_used(
     damaged, bench, tmp_path, monkeypatch, caplog
 ):
     settings = quick()

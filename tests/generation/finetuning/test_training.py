@@ -61,12 +61,12 @@ def test_the_callers_random_state_is_left_alone(bench, tmp_path):
 def test_stops_early_and_keeps_the_weights_of_the_best_evaluation(bench, tmp_path, monkeypatch):
     losses, seen = iter([5.0, 3.0, 2.0, 4.0, 2.0, 1.0, 1.0]), []
 
-    def told(model, *_):
+    def measured(model, *_):
         weights = {name: p.clone() for name, p in model.named_parameters() if "lora_" in name}
         seen.append(weights)
         return next(losses)
 
-    monkeypatch.setattr(training, "mean_loss", told)
+    monkeypatch.setattr(training, "mean_loss", measured)
     tuned = run(bench("llama"), quick(evaluations=6, patience=2), tmp_path)
     report = tuned.report
     assert report.stopped_early
@@ -88,7 +88,7 @@ def test_without_evaluations_the_last_weights_are_kept(bench, tmp_path):
     assert report.kept_update == report.updates == report.planned_updates
 
 
-def test_warns_if_training_did_harm(bench, tmp_path, monkeypatch, caplog):
+def test_warns_if_the_validation_loss_did_not_fall(bench, tmp_path, monkeypatch, caplog):
     losses = iter([1.0, 2.0, 2.0, 2.0, 2.0])
     monkeypatch.setattr(training, "mean_loss", lambda *_: next(losses))
     run(bench("llama"), quick(), tmp_path)

@@ -39,7 +39,7 @@ def collapsed(evidence_of, settings):
     return measure_pool(evidence_of(rows), settings)
 
 
-def test_real_rows_score_like_the_yardstick(real):
+def test_real_rows_score_like_the_real_rows(real):
     report = real.report
     assert report.uniqueness.kept == 1
     assert report.coverage.any_class.ratio == pytest.approx(1, abs=0.03)
@@ -141,7 +141,7 @@ def test_all_rows_seen_leaves_each_out_of_its_own_yardstick(evidence_of, setting
     assert measure_pool(none_seen, settings).report.closest_record is None
 
 
-def test_a_class_the_pool_forgot_and_a_pool_larger_than_the_corpus(evidence_of, settings):
+def test_a_class_missing_in_the_pool_and_a_pool_larger_than_the_corpus(evidence_of, settings):
     rows = sentences(3000, seed=2)
     report = measure_pool(evidence_of(rows[rows["label"] == 1]), settings).report
     assert (report.rows, report.compared) == (1500, 300)
@@ -162,7 +162,7 @@ def test_tables_show_regions_and_examples(real, corpus):
     assert real.examples["label_name"].value_counts().to_dict() == dict.fromkeys(NAMES, 20)
 
 
-def test_the_same_seed_gives_the_same_report_whatever_the_blocks(evidence_of, settings, real):
+def test_the_same_seed_gives_the_same_report_for_any_block_size(evidence_of, settings, real):
     evidence = evidence_of(sentences(400, seed=2))
     again = measure_pool(evidence, settings.model_copy(update={"block_rows": 1000}))
     assert again.report.diversity == real.report.diversity

@@ -18,10 +18,10 @@ def report(evidence_of, settings) -> PoolQuality:
 
 
 def test_every_indicator_has_a_meaning():
-    said = meanings()
-    assert "coverage.any_class.ratio" in said
-    assert "classes.*.agreement.before" in said
-    assert [name for name, meaning in said.items() if not meaning.endswith(".")] == []
+    found = meanings()
+    assert "coverage.any_class.ratio" in found
+    assert "classes.*.agreement.before" in found
+    assert [name for name, meaning in found.items() if not meaning.endswith(".")] == []
 
 
 def test_the_report_goes_through_json_and_holds_no_text(report):
@@ -47,7 +47,7 @@ def test_figures_do_without_what_was_not_measured(report):
     classes_figure(bare)
 
 
-def test_the_summary_gives_each_figure_beside_that_of_real_rows(report):
+def test_the_summary_gives_each_figure_with_that_of_real_rows(report):
     summary = report.summary()
     ours, theirs = report.mauve.pool, report.mauve.corpus
     assert f"MAUVE {ours:.3f} ({theirs:.3f})" in summary

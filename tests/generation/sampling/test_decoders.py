@@ -50,7 +50,7 @@ def test_rows_leave_and_the_others_go_on(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["torch", "openvino"])
-def test_a_new_prompt_forgets_the_rows_before(name: str) -> None:
+def test_a_new_prompt_starts_again(name: str) -> None:
     decoder = load_decoder(name, model("llama", VOCABULARY))
     fresh = walk(decoder, TOKENS)
     decoder.begin([7, 7, 7, 7])

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.generation.sampling import writer as writer_module
 from take.generation.sampling.decoders import load_decoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
 from take.generation.sampling.store import RowStore
@@ -74,7 +75,7 @@ def test_no_special_token_is_written(decoder, template: Template) -> None:
     assert (rows_of(Tempting(), template, range(16))["tokens"] >= BOUNDS.shortest).all()
 
 
-def test_a_special_token_beyond_the_head_does_no_harm() -> None:
+def test_a_special_token_beyond_the_head_is_allowed() -> None:
     """Gemma 3's tokenizer ends with a token for images that its text models' heads lack."""
     words = tokenizer("gemma")
     head = len(words)
@@ -85,7 +86,7 @@ def test_a_special_token_beyond_the_head_does_no_harm() -> None:
     assert len(write_rows(decoder, made, 0, range(8), BOUNDS, SETTINGS)) == 8
 
 
-def test_greedy_decoding_is_transformers_own(template: Template) -> None:
+def test_greedy_decoding_equals_that_of_transformers(template: Template) -> None:
     """One candidate token leaves no chance: then `generate` must write the same."""
     import torch
 
@@ -108,7 +109,7 @@ def test_greedy_decoding_is_transformers_own(template: Template) -> None:
 
 
 @pytest.mark.parametrize("quantiles", [(0.9, 0.1), (-0.1, 1.0), (0.0, 2.0), (0.5, 0.5)])
-def test_quantiles_that_are_none_are_refused(quantiles: tuple[float, float]) -> None:
+def test_invalid_quantiles_are_refused(quantiles: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="shortest < longest"):
         SamplingSettings(length_quantiles=quantiles)
 
@@ -122,6 +123,11 @@ def test_bounds_are_learned_from_the_corpus(template: Template) -> None:
 
 
 class TestWriter:
+    @pytest.fixture(autouse=True)
+    def _compile_once(self, monkeypatch: pytest.MonkeyPatch, decoder) -> None:
+        """`saved` has the same weights: compiling them for each test takes seconds."""
+        monkeypatch.setattr(writer_module, "load_decoder", lambda name, model: decoder)
+
     def writer(self, language_model: LanguageModel, folder: Path, **changes) -> RowWriter:
         settings = SETTINGS.model_copy(update=changes)
         template = Template(language_model.load_tokenizer(), LABELS, "single", 50)
@@ -139,7 +145,7 @@ class TestWriter:
         pd.testing.assert_frame_equal(more.head(20), rows)
         assert more["index"].tolist() == list(range(30))
 
-    def test_a_broken_off_run_goes_on_to_the_same_rows(self, tmp_path: Path) -> None:
+    def test_an_interrupted_run_continues_to_the_same_rows(self, tmp_path: Path) -> None:
         lm = saved("llama", tmp_path)
         whole = self.writer(lm, tmp_path / "whole").read(1, 0, 40)
 
