@@ -217,7 +217,7 @@ def test_another_selector_chooses_again_and_the_same_one_the_same_bytes(
     assert len(versions(distilled_films, "distilled.parquet")) == 3
 
 
-def test_what_cannot_be_meant_is_refused_before_anything_is_written(
+def test_invalid_settings_are_refused_before_anything_is_written(
     distilled_films: Project,
 ) -> None:
     before = distilled_films.artifacts()

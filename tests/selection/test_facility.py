@@ -52,7 +52,7 @@ def test_lazy_greedy_is_plain_greedy(seed, budget):
 
 
 @pytest.mark.parametrize("leaders", [2, 40, 2048])
-def test_lazy_greedy_looks_at_few_candidates(monkeypatch, leaders):
+def test_lazy_greedy_computes_few_gains(monkeypatch, leaders):
     """Few leaders, so that others must be looked at again, and more of them than candidates."""
     monkeypatch.setattr(facility_module, "MOST_LEADERS", leaders)
     monkeypatch.setattr(facility_module, "BATCH", 8)

@@ -57,7 +57,7 @@ def test_some_selections_are_nested(name):
 
 
 @pytest.mark.parametrize("name", ["facility", "exam"])
-def test_rows_chosen_before_are_kept_where_they_still_stand(name):
+def test_rows_chosen_before_are_kept(name):
     problem = make_selection_problem(budgets=(10, 10, 10))
     before = chosen(problem, name)
     grown = make_selection_problem(budgets=(10, 10, 10), n_rows=440)
@@ -73,7 +73,7 @@ def test_rows_chosen_before_are_kept_where_they_still_stand(name):
 
 
 @pytest.mark.parametrize("name", ["random", "kmeans", "swap"])
-def test_selectors_that_cannot_begin_from_rows_say_so(name):
+def test_selectors_that_cannot_begin_from_rows_are_refused(name):
     problem = make_selection_problem(budgets=(2, 2, 2))
     with pytest.raises(InputError, match="cannot begin from rows chosen before"):
         chosen(replace(problem, previous=np.array([0])), name)
@@ -98,7 +98,7 @@ def test_kmeans_finds_the_candidates_at_separate_clusters():
     assert kmeans(part, SETTINGS, 0).rows.tolist() == [0, 1, 2]  # heaviest first
 
 
-def test_kmeans_heeds_weights_and_ends_at_centres(problem):
+def test_kmeans_uses_weights_and_ends_at_centres(problem):
     rows = problem.corpus.read(0, 400)
     centres, mass, inertia = weighted_centres(problem.corpus, problem.weights, 5, 200, 0, 33)
     nearest = ((rows[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)

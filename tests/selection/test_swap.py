@@ -19,7 +19,7 @@ def value(problem, rows) -> float:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_exchange_lowers_the_value_where_the_search_says_so(seed):
+def test_no_swap_lowers_the_value_of_a_proven_set(seed):
     problem = make_problem(80, 12, 3, 5, seed)
     found = swap(problem, SETTINGS, 0)
     assert found.diagnostics["proven"] == 1

@@ -1,1 +1,1 @@
-"""Choosing K candidates that stand for a weighted corpus: one selector a file (METHOD §3)."""
+"""Choosing K candidates that represent a weighted corpus, and describing the choice (METHOD §3)."""

@@ -77,7 +77,7 @@ def test_w1_is_exact_with_equal_masses_on_the_distilled_rows():
 
 @pytest.mark.parametrize("scope", ["class", "global"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_pool_bounds_what_it_is_said_to_bound(scope, seed):
+def test_the_pool_bounds_cost_and_w1_floor_of_every_choice(scope, seed):
     transport = report_on(make_distillation(scope=scope, seed=seed)).transport
     for side in (transport.random, transport.distilled):
         assert transport.pool.cost <= side.cost + 1e-6
@@ -96,7 +96,7 @@ def test_the_w1_of_a_pool_is_no_floor():
     assert transport.distilled.w1 >= transport.pool.w1_floor - 1e-6
 
 
-def test_a_good_choice_is_told_from_a_random_one():
+def test_a_random_choice_costs_what_its_rows_cost():
     made = make_distillation(scope="global")
     costs = []
     for seed in range(3):
@@ -109,7 +109,7 @@ def test_a_good_choice_is_told_from_a_random_one():
     assert whole.reached is None  # a random choice of everything is everything
 
 
-def test_the_way_from_chance_to_the_whole_pool():
+def test_reached_is_the_position_between_random_rows_and_the_whole_pool():
     transport = report_on(make_distillation()).transport
     way = transport.random.cost - transport.pool.cost
     assert transport.reached == pytest.approx(
@@ -197,7 +197,7 @@ def test_a_sample_is_stated_and_repeats():
     assert report == report_on(made, options=options)
 
 
-def test_every_figure_has_its_sentence_and_none_promises():
+def test_every_figure_is_explained_and_none_promises():
     sentences = meanings()
     flat = {"transport.pool", "transport.pool.w1", "classes.*.cost", "run.tempering", "knee.k"}
     assert flat <= set(sentences)
@@ -207,7 +207,7 @@ def test_every_figure_has_its_sentence_and_none_promises():
     assert "not about accuracy" in words
 
 
-def test_the_report_holds_what_it_is_given_and_no_text():
+def test_the_report_holds_no_text():
     made = make_distillation()
     regions = least_covered_regions(made, made.cover().allowed, *tables_of(made))
     report = report_on(made).model_copy(update={"regions": regions.report})
@@ -242,7 +242,7 @@ def far_groups(pool_has_them):
 
 
 @pytest.mark.parametrize("pool_has_them", [True, False])
-def test_the_worst_regions_are_found_and_the_pool_tells_why(pool_has_them):
+def test_the_worst_regions_are_found_with_their_distance_to_the_pool(pool_has_them):
     made = far_groups(pool_has_them)
     corpus, distilled = tables_of(made)
     report, table = least_covered_regions(

@@ -125,7 +125,7 @@ def test_each_row_goes_whole_to_its_nearest_allowed_row(scope):
         np.testing.assert_allclose(found.distance[entries], distances[heaviest, target], rtol=1e-5)
 
 
-def test_the_tables_say_what_they_mean():
+def test_the_tables_hold_the_lineage():
     made = make_distillation()
     corpus, distilled = tables_of(made)
     found = trace(made, top=3)

@@ -1,1 +1,1 @@
-"""Distilling: the chosen rows of the pool as a set of their own (METHOD §3)."""
+"""How well the chosen rows represent the corpus: lineage, indicators, budget curve, figures."""
