@@ -54,7 +54,7 @@ def influence(part: Part, labels: np.ndarray, seed: int) -> np.ndarray:
 
 
 def accuracy(train: Part, labels: np.ndarray, weights: np.ndarray, test: Part, draws: int) -> str:
-    """Mean and standard error over draws of 20 rows a class, each with probability ∝ w."""
+    """Mean and standard error over draws of 20 rows per class, each with probability ∝ w."""
     from sklearn.linear_model import LogisticRegression
 
     scores = []

@@ -28,8 +28,8 @@ def raw(
             pd.DataFrame(rows, columns=[*spec.text_columns, "label"], dtype=object), origin
         )
 
-    held_out = None if evaluation is None else split(evaluation, "evaluation.csv")
-    return RawCorpus("films", spec, split(train, "train.csv"), held_out)
+    evaluation_split = None if evaluation is None else split(evaluation, "evaluation.csv")
+    return RawCorpus("films", spec, split(train, "train.csv"), evaluation_split)
 
 
 def test_duplicates_and_leaks_are_removed_from_train_and_counted() -> None:
@@ -66,7 +66,7 @@ def test_ids_are_by_content() -> None:
     )
 
 
-def test_the_held_out_split_does_not_move_when_the_corpus_grows() -> None:
+def test_the_evaluation_split_does_not_move_when_the_corpus_grows() -> None:
     rows = [(f"text {i}", i % 2) for i in range(500)]
     before = ingest(raw(rows[:400]), SETTINGS).evaluation_split
     after = ingest(raw(rows[::-1]), SETTINGS).evaluation_split
@@ -74,7 +74,7 @@ def test_the_held_out_split_does_not_move_when_the_corpus_grows() -> None:
     assert 60 <= len(before) <= 100  # about 20 %
 
 
-def test_the_held_out_split_depends_on_its_seed() -> None:
+def test_the_evaluation_split_depends_on_its_seed() -> None:
     rows = [(f"text {i}", i % 2) for i in range(200)]
     other = SPEC.model_copy(update={"evaluation": SPEC.evaluation.model_copy(update={"seed": 4})})
     sets = [
@@ -115,7 +115,7 @@ def test_the_report_holds_no_text() -> None:
     assert "confidential" not in ingest(raw(rows), SETTINGS).report.model_dump_json()
 
 
-def test_whose_the_corpus_is_travels_with_the_report() -> None:
+def test_the_report_repeats_the_description_of_the_corpus() -> None:
     about = About(licence="mit", language="en", citation="@misc{films}")
     rows = [(f"text {i}", i % 2) for i in range(100)]
     spec = SPEC.model_copy(update={"about": about})

@@ -264,7 +264,7 @@ def test_label_names_that_only_look_like_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["[" * 100_000, '{"text": "a", "label": ' + "9" * 5000 + "}"])
-def test_json_beyond_all_measure_names_the_line(tmp_path: Path, line: str) -> None:
+def test_json_nested_too_deeply_names_the_line(tmp_path: Path, line: str) -> None:
     path = jsonl(tmp_path, GOOD)
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(InputError, match=r"films\.jsonl, line 41"):

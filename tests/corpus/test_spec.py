@@ -80,12 +80,12 @@ def test_a_wrong_entry_is_named(change: dict, message: str) -> None:
     assert "corpus 'mine'" in str(error.value)
 
 
-def test_raw_root_stands_in_for_the_hub_only() -> None:
+def test_raw_root_replaces_the_hub_only() -> None:
     with pytest.raises(InputError, match="raw_root"):
         CorpusSource("films", CorpusSpec.model_validate(CSV_CORPUS), raw_root="/anywhere")
 
 
-def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_files_with_one_name_are_distinguished(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "rows.csv").write_text("text,label\none,0\n")
@@ -96,7 +96,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert CorpusSource("films", spec).digest() != before
 
 
-def test_the_shipped_corpora_say_whose_they_are() -> None:
+def test_the_shipped_corpora_state_source_and_licence() -> None:
     corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text(encoding="utf-8"))[
         "corpora"
     ]
@@ -106,11 +106,11 @@ def test_the_shipped_corpora_say_whose_they_are() -> None:
         assert about.citation, name
         assert about.language == ("en",), name
         assert about.contains_personal_data != "unknown", name
-        # Where no licence can be named, it is said why.
+        # A note explains why no licence can be named.
         assert about.licence_note, name
 
 
-def test_nothing_is_claimed_of_a_corpus_nobody_described() -> None:
+def test_a_corpus_without_a_description_claims_nothing() -> None:
     about = select_corpus({"mine": PAIR}, "mine").about
     assert about == About()
     assert (about.licence, about.language) == ("unknown", ())

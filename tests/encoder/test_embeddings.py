@@ -38,7 +38,7 @@ def test_order_matters_to_a_pair() -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), min_size=1, max_size=30))
-def test_each_string_stands_once(rows: list[tuple[str, str]]) -> None:
+def test_each_string_is_listed_once(rows: list[tuple[str, str]]) -> None:
     columns = [[a for a, _ in rows], [b for _, b in rows]]
     strings, index = unique_strings(columns)
     assert len(set(strings)) == len(strings)

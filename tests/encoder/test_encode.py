@@ -108,7 +108,7 @@ def test_a_pair_corpus_encodes_shared_strings_once(tmp_path: Path) -> None:
         ({"model": "nobody/nothing", "revision": "0" * 40}, "could not be fetched"),
     ],
 )
-def test_an_encoder_that_cannot_be_had_is_named(
+def test_an_encoder_that_cannot_be_loaded_is_named(
     tmp_path: Path, settings: dict, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):

@@ -65,7 +65,7 @@ def test_what_is_there_is_reused(films: Project):
         "conf/local/parameters_embedding.yml",
         yaml.safe_dump({"embedding": {"segment_strings": 100}}),
     )
-    table = lines_of(films.kedro("estimate", "--params=corpus=films"))
+    table = lines_of(films.kedro("estimate", "--pipeline=embedding", "--params=corpus=films"))
     assert table["ingestion"] == ["reused"]
     assert "are in the cache" in table["embedding"][-1]
     assert films.artifacts() == made
@@ -75,9 +75,7 @@ def test_what_is_there_is_reused(films: Project):
     ("params", "message"),
     [
         ("corpus=flims", "there is no corpus 'flims'. Fix: did you mean 'films'?"),
-        ("corpus=films,bugdet=3", "there is no parameter 'bugdet'"),
         ("corpus=films,budget=400/class", "budget 400/class asks for 400"),
-        ("corpus=films,scoring.epochs=0", "greater than or equal to 1"),
     ],
 )
 def test_bad_input_is_refused_as_a_run_refuses_it(films: Project, params: str, message: str):
@@ -86,6 +84,19 @@ def test_bad_input_is_refused_as_a_run_refuses_it(films: Project, params: str, m
     assert message in refused
     error = refused[refused.index("Error:") :].strip()
     assert error in run
+    assert "Traceback" not in refused
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ("corpus=films,bugdet=3", "there is no parameter 'bugdet'"),
+        ("corpus=films,scoring.epochs=0", "greater than or equal to 1"),
+    ],
+)
+def test_bad_parameters_are_refused(films: Project, params: str, message: str):
+    refused = films.kedro("estimate", f"--params={params}", ok=False)
+    assert message in refused
     assert "Traceback" not in refused
 
 

@@ -7,7 +7,7 @@ from take.scoring.report import ScoringReport, class_shares, extreme_rows, rank_
 from take.scoring.scorers import Evidence, score
 
 
-def test_rank_correlation_sees_order_only():
+def test_rank_correlation_depends_on_order_only():
     values = np.array([0.3, 0.1, 0.2])
     assert rank_correlation(values, -values) == pytest.approx(-1)
     assert rank_correlation(values, np.exp(10 * values)) == pytest.approx(1)

@@ -101,7 +101,7 @@ def test_a_stored_trajectory_gives_the_same_weights(corpus, evidence):
     np.testing.assert_array_equal(score(stored).weights, score(evidence, "trajectory").weights)
 
 
-def test_the_study_sees_what_it_must(corpus):
+def test_the_study_separates_the_scorers(corpus):
     """On clustered rows a wrong label stands out: κ spots it, self-influence favours it."""
     study = study_scorers(corpus.features, corpus.labels, 3, corpus.settings)
     assert set(study.auc) == set(SCORERS)

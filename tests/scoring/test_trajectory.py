@@ -26,14 +26,14 @@ def test_the_first_checkpoint_is_untouched(probe):
     assert probe.train_loss[0] == pytest.approx(np.log(3), rel=1e-5)
 
 
-def test_it_learns(probe):
+def test_the_probe_learns(probe):
     assert probe.weights.shape == (6, 3, 16)
     assert probe.train_loss[-1] < 0.8 * probe.train_loss[0]
     assert probe.validation_accuracy[-1] > 0.6
 
 
 def test_the_second_probe_is_not_trained_on_the_validation_rows(corpus):
-    """Each row its own feature: only a row that was seen can be known, others stay at chance."""
+    """Each row its own feature: only rows that were trained on can be predicted."""
     features = ArrayBlocks(np.eye(200, dtype=np.float32))
     settings = corpus.settings.model_copy(update={"learning_rate": 0.3, "epochs": 40})
     probe = train_probe(features, np.arange(200) % 2, 2, settings)

@@ -45,7 +45,7 @@ class CorpusSource:
         if raw_root is not None and not isinstance(spec.source, HubSource):
             raise InputError(
                 f"raw_root is given, but corpus {name!r} is read from its own {spec.source.kind}",
-                remedy="leave raw_root out; it stands in for the hub only",
+                remedy="leave raw_root out; it replaces the hub only",
             )
         self._root = Path(raw_root) / name if raw_root is not None else None
 

@@ -1,4 +1,4 @@
-"""Embeddings of a corpus: the vectors of its unique strings, and which string stands in which row.
+"""Embeddings of a corpus: the vectors of its unique strings, and the strings of each row.
 
 A single text is φ(x). A pair is [u ; v ; |u−v| ; u·v] (4d), each quarter scaled so that the whole
 has unit norm. Pair features are made when a block is read: stored, MNLI's would take 2.4 GB where
@@ -46,7 +46,7 @@ class Embeddings:
     strings: VectorStore
     """(U, d) unit vectors."""
     rows: NDArray[np.int64]
-    """(N, 1) or (N, 2): the strings that stand in each row."""
+    """(N, 1) or (N, 2): indices of the strings of each row."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -181,7 +181,7 @@ def measure_activations(module: Any, batches: list[Any]) -> dict[str, Any]:
 
 
 def quantise(module: Any) -> None:
-    """Put fake-quantised layers in place; a runtime that knows int8 turns them into real ones."""
+    """Put fake-quantised layers in place; a runtime with int8 support turns them into real ones."""
     from safetensors.torch import load_file
 
     maxima = load_file(CALIBRATION)

@@ -42,7 +42,7 @@ KEPT, LENGTH = 0.9, 0.8
 _CANARY_TOKENS, _ATTACKED_ROWS, _BFLOAT16 = 17, 192, 0.5  # of the audit's attack
 _OTHER_NODE, _OTHER_BYTES = (0.2, 0.0, 0.0, 0.0, 0.0, 0.0), 50_000  # plots, reports, cards
 
-# Seconds on two cores of an AMD EPYC, measured in runs on rotten_tomatoes, sst2, ag_news, mnli and
+# Seconds on two cores of an AMD EPYC, fitted to runs on rotten_tomatoes, sst2, ag_news, mnli and
 # mrpc: fixed, per corpus row, per number (rows x features x classes), per byte of text, per pool
 # row, and per pair of a distilled and a pool row.
 _SECONDS: dict[str, tuple[float, float, float, float, float, float]] = {

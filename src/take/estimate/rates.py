@@ -112,7 +112,6 @@ class Rates:
         import torch
 
         from take.generation.finetuning.adapter import plain_model, trainable
-        from take.generation.finetuning.private import PrivateStepper
         from take.generation.finetuning.updates import PlainStepper, Stepper
 
         settings = plan.fine_tuning
@@ -124,6 +123,8 @@ class Rates:
             if settings.privacy is None:
                 stepper = PlainStepper(inner, rows.train, settings, pad_id)
             else:
+                from take.generation.finetuning.private import PrivateStepper
+
                 stepper = PrivateStepper(inner, rows.train, settings, pad_id, secret=0)
             for group in stepper.optimizer.param_groups:
                 group["lr"] = 0.0
@@ -140,7 +141,6 @@ class Rates:
         return tuned.merge_and_unload() if settings.method == "lora" else model
 
     def _measure_reading(self, model: Any, plan: GenerationPlan) -> None:
-
         from take.generation.finetuning.updates import text_losses
 
         tokenizer, length = plan.language_model.load_tokenizer(), int(np.median(plan.lengths))

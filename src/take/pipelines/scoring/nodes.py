@@ -74,7 +74,7 @@ def study_scorers(
     """T_m, λ*, and how every scorer treats labels known to be wrong."""
     labels = class_ids(corpus)
     with warnings.catch_warnings():
-        # A scorer that nobody chose may well give a few rows everything: that is what is studied.
+        # Low effective sample sizes of scorers that were not chosen are a result here, no warning.
         warnings.simplefilter("ignore", ScoringWarning)
         report = study(embeddings, labels, int(labels.max()) + 1, settings)
     aucs = ", ".join(f"{name} {auc:.3f}" for name, auc in report.auc.items())
