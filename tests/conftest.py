@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 import yaml
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from tests.evaluation.tiny import World
 
 ROOT = Path(__file__).parent.parent
+
+# A busy machine is no reason to fail.
+hypothesis.settings.register_profile("no deadline", deadline=None)
+hypothesis.settings.load_profile("no deadline")
 
 # Before any library reads it: no test waits for a hub that it must not need.
 os.environ["HF_HUB_OFFLINE"] = "1"
