@@ -63,7 +63,7 @@ def test_the_release_is_complete_and_says_how_it_was_made(distilled_once: Projec
         "train-00000-of-00001.parquet",
     }
     manifest = json.loads((folder / "manifest.json").read_text())
-    fine_tuning = manifest["parameters"]["fine_tune"]["generation.fine_tuning"]
+    fine_tuning = manifest["parameters"]["generation.fine_tune"]["generation.fine_tuning"]
     assert fine_tuning["canaries"]["planted"] == 32
     assert {"raw_corpus", "encoder", "language_model"} <= set(manifest["inputs"])
     assert manifest["verdict"] == report(distilled_once, "privacy_report")["verdict"]
@@ -83,7 +83,7 @@ def test_nothing_of_the_corpus_is_released(distilled_once: Project) -> None:
             content = path.read_bytes().decode("utf-8", errors="replace")
             assert not [secret for secret in secrets if secret in content], path
     page = distilled_once.newest("audit_page.html").read_text()
-    assert sum(text in page for text in corpus["text"]) > 20  # the one for the house has them
+    assert sum(text in page for text in corpus["text"]) > 20  # the internal one has them
 
 
 def test_the_cost_of_each_node_is_in_the_report(distilled_once: Project) -> None:
@@ -96,7 +96,7 @@ def test_the_cost_of_each_node_is_in_the_report(distilled_once: Project) -> None
 
 
 def test_near_copies_in_the_pool_pass_where_real_rows_have_as_many(distilled_once: Project) -> None:
-    """The rows of this corpus are near copies of each other, those held out of it, too."""
+    """The rows of this corpus are near copies of each other, and so are the evaluation rows."""
     found = report(distilled_once, "privacy_report")
     verdicts = {check["name"]: check["verdict"] for check in found["checks"]}
     assert found["copies"]["pool"]["train"]["near_copies"] > 0
