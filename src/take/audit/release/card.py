@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib.resources import files
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from jinja2 import Template
 
     from take.audit.release.evidence import CardEvidence
 
@@ -37,6 +39,11 @@ _MARKS = re.compile(r"([\\`*_\[\]<>#~&$!])")
 
 def dataset_card(evidence: CardEvidence) -> str:
     """The card, rendered from the reports of the run."""
+    return _template().render(_values(evidence))
+
+
+@cache
+def _template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(  # noqa: S701 — Markdown, escaped by `inline` and `code`
@@ -44,8 +51,8 @@ def dataset_card(evidence: CardEvidence) -> str:
     )
     environment.filters.update(inline=inline, code=code, count=count, percent=percent)
     environment.globals.update(fenced=fenced, cells=cells)
-    template = files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
-    return environment.from_string(template).render(_values(evidence))
+    text = files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
+    return environment.from_string(text)
 
 
 def _values(evidence: CardEvidence) -> dict[str, Any]:
