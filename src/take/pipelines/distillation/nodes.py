@@ -180,7 +180,7 @@ def describe_distilled(
     covered = distillation.cover()
     random = distillation.cover(random_choice(distillation, settings.seed))
     regions = least_covered_regions(distillation, covered.allowed, corpus, distilled)
-    # As far as the user asks for, or as the selector has gone.
+    # Up to the budget set by the user, or to the end of the selector's path.
     gone = min(map(len, known), default=2 * distillation.rows_per_part)
     curve_options = CurveOptions(
         largest=settings.curve_rows_per_class or gone,

@@ -111,12 +111,12 @@ class Distillation:
         if self.scope == "global":
             yield Part(np.arange(len(self.labels)), everything)
             return
-        served = np.unique(self.target_labels)
-        for label in served:
+        covered_labels = np.unique(self.target_labels)
+        for label in covered_labels:
             members = np.flatnonzero(self.labels == label)
             if len(members):
                 yield Part(members, np.flatnonzero(self.target_labels == label))
-        strays = np.flatnonzero(~np.isin(self.labels, served))
+        strays = np.flatnonzero(~np.isin(self.labels, covered_labels))
         if len(strays):
             yield Part(strays, everything, stray=True)
 

@@ -268,14 +268,14 @@ def _class(distillation: Distillation, own: Nearest, label: int) -> ClassDistill
     members = np.flatnonzero(distillation.labels == label)
     weights = distillation.weights[members]
     mass, distances = float(weights.sum()), own.distance[members].astype(np.float64)
-    served = len(members) > 0 and bool(np.isfinite(distances).all())
+    covered = len(members) > 0 and bool(np.isfinite(distances).all())
     return ClassDistilled(
         rows=int((distillation.target_labels == label).sum()),
         corpus_rows=len(members),
         mass=mass,
-        cost=float(weights @ distances**2) / mass if served and mass > 0 else None,
-        mean_distance=float(distances.mean()) if served else None,
-        p95_distance=float(np.quantile(distances, 0.95)) if served else None,
+        cost=float(weights @ distances**2) / mass if covered and mass > 0 else None,
+        mean_distance=float(distances.mean()) if covered else None,
+        p95_distance=float(np.quantile(distances, 0.95)) if covered else None,
     )
 
 

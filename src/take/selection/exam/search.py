@@ -33,6 +33,7 @@ HISTORY_COLUMNS = (
     "validation_accuracy",
     "exam_rows",
 )
+SWAPS, VALIDATION_LOSS, VALIDATION_ACCURACY = 1, 4, 5  # of HISTORY_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class SearchState:
     @property
     def swaps(self) -> int:
         """Swaps taken in all sweeps."""
-        return int(self.history[:, 1].sum())
+        return int(self.history[:, SWAPS].sum())
 
     @property
     def best_sweep(self) -> int:
         """The sweep whose rows are kept; 0 is the start."""
-        return int(np.argmin(self.history[:, 4]))
+        return int(np.argmin(self.history[:, VALIDATION_LOSS]))
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,9 @@ def search(
             if limits.reached:
                 break
             state = last
-            bar.set_postfix(swaps=state.swaps, validation=f"{state.history[-1, 4]:.4f}")
+            bar.set_postfix(
+                swaps=state.swaps, validation=f"{state.history[-1, VALIDATION_LOSS]:.4f}"
+            )
             if on_sweep:
                 on_sweep(state)
     stopped = limits.reached or _finished(state, settings)
@@ -212,9 +215,11 @@ def _sweep(
 ) -> SearchState:
     """The state after each position had its best swap, or after those the limits allowed."""
     before, swaps, sweep = scorer.loss, limits.swaps, state.sweep + 1
-    order = _order(len(state.rows), sweep, problem.seed)
-    if limits.swaps_left < len(order):
-        order = _most_promising(order, scorer, settings)
+    # In a new order for each sweep, so that no position is always first.
+    order = rng(problem.seed, "swap order", sweep).permutation(len(state.rows)).tolist()
+    if limits.swaps_left < len(order):  # the few swaps allowed go where they lower the loss most
+        losses = {slot: scorer.best_swap(slot, settings.exact_candidates)[1] for slot in order}
+        order.sort(key=losses.__getitem__)
     for slot in order:
         if limits.check():
             break
@@ -228,24 +233,15 @@ def _sweep(
     validation = score(surrogates, problem.pool, scorer.rows, problem.validation)
     taken, n_rows = limits.swaps - swaps, scorer.exam_rows
     line = [sweep, taken, before, scorer.loss, validation.loss, validation.accuracy, n_rows]
-    return _after(state, scorer.rows, np.array(line, dtype=np.float64))
-
-
-def _most_promising(order: list[int], scorer: SwapScorer, settings: ExamSettings) -> list[int]:
-    """Positions by the loss after their best swap: used where only few swaps are allowed."""
-    losses = {slot: scorer.best_swap(slot, settings.exact_candidates)[1] for slot in order}
-    return sorted(order, key=losses.__getitem__)
-
-
-def _after(state: SearchState, rows: Int64, line: Float64) -> SearchState:
-    better = line[4] < state.history[:, 4].min()
-    best = rows if better else state.best_rows
-    return SearchState(rows.copy(), best.copy(), np.vstack([state.history, line]))
+    is_best = validation.loss < state.history[:, VALIDATION_LOSS].min()
+    best_rows = scorer.rows if is_best else state.best_rows
+    history = np.vstack([state.history, np.array(line, dtype=np.float64)])
+    return SearchState(scorer.rows.copy(), best_rows.copy(), history)
 
 
 def _finished(state: SearchState, settings: ExamSettings) -> str:
-    """Why no further sweep is worth it, or nothing."""
-    idle = state.sweep > 0 and not state.history[-1, 1]
+    """Why the search ends here, or nothing."""
+    idle = state.sweep > 0 and not state.history[-1, SWAPS]
     grown = settings.schedule != "growing" or 2 ** (state.sweep - 1) >= settings.parts
     if grown and idle:
         return "converged"
@@ -254,9 +250,3 @@ def _finished(state: SearchState, settings: ExamSettings) -> str:
     if state.sweep >= settings.max_sweeps:
         return "sweeps"
     return ""
-
-
-def _order(n_slots: int, sweep: int, seed: int) -> list[int]:
-    """Positions in a new order for each sweep, so that none is always first."""
-    order: list[int] = rng(seed, "swap order", sweep).permutation(n_slots).tolist()
-    return order

@@ -11,7 +11,7 @@ import numpy as np
 from take.rows.arrays import Int64
 from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import LabelledRows
-from take.selection.exam.search import HISTORY_COLUMNS
+from take.selection.exam.search import HISTORY_COLUMNS, SWAPS
 from take.selection.exam.store import StateStore
 from take.selection.exam.task import (
     ExamResult,
@@ -128,7 +128,7 @@ def _diagnostics(task: ExamTask, result: ExamResult, started: Selection) -> dict
         "validation_rows": float(len(task.validation)),
         "start_cost": started.diagnostics["cost"],
         "sweeps": float(len(found.history) - 1),
-        "swaps": float(found.history[:, 1].sum()),
+        "swaps": float(found.history[:, SWAPS].sum()),
         "swaps_screened": float(found.screened),
         "swaps_scored": float(found.exact),
         "validation_loss_before": result.before.loss,
@@ -152,7 +152,7 @@ def _log(result: ExamResult) -> None:
     _logger.info(
         "Exam: %d swaps in %d sweeps, %s tried in %.0f s; stopped: %s. Accuracy of the surrogate "
         "models on validation rows went from %.1f %% to %.1f %%.",
-        int(found.history[:, 1].sum()),
+        int(found.history[:, SWAPS].sum()),
         len(found.history) - 1,
         f"{found.screened:,}",
         found.seconds,

@@ -46,7 +46,7 @@ class StateStore:
 def _key(task: ExamTask, settings: ExamSettings) -> str:
     """A digest of the code, the rows with their texts, the start and the settings.
 
-    Without the limits: who stopped a search after a minute may ask for ten.
+    Limits are left out, so that a search can be resumed with higher ones.
     """
     code = module_code(ExamTask.__module__)
     decisive = settings.model_dump(exclude=_LIMITS)

@@ -21,7 +21,15 @@ from take.errors import InputError
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import LabelledRows
 from take.rows.random import rng
-from take.selection.exam.search import ExamProblem, SearchResult, SearchState, begin, search
+from take.selection.exam.search import (
+    VALIDATION_ACCURACY,
+    VALIDATION_LOSS,
+    ExamProblem,
+    SearchResult,
+    SearchState,
+    begin,
+    search,
+)
 from take.selection.exam.surrogates import (
     Pool,
     Score,
@@ -157,7 +165,7 @@ def best_rows(
         rows=tuple(order[found.rows[labels == label]] for label in range(n_classes)),
         surrogates=problem.calibrated(found.rows, exam),
         before=_validation_score(found.history[0]),
-        after=_validation_score(found.history[found.history[:, 4].argmin()]),
+        after=_validation_score(found.history[found.history[:, VALIDATION_LOSS].argmin()]),
         independent_before=independent_accuracies(pool, start, validation),
         independent_after=independent_accuracies(pool, found.rows, validation),
         found=found,
@@ -174,7 +182,7 @@ def _scored(view: Viewer, rows: LabelledRows) -> ScoredRows:
 
 
 def _validation_score(line: Float64) -> Score:
-    return Score(loss=float(line[4]), accuracy=float(line[5]))
+    return Score(float(line[VALIDATION_LOSS]), float(line[VALIDATION_ACCURACY]))
 
 
 def _check_rows(rows: LabelledRows, name: str, n_classes: int) -> None:
@@ -228,8 +236,8 @@ def _check_start(start: Sequence[Int64], labels: Int64) -> None:
 def _check_state(state: SearchState | None, first: SearchState) -> None:
     if state is None:
         return
-    same = state.rows.shape == first.rows.shape
-    if not same or abs(state.history[0, 4] - first.history[0, 4]) > SAME_LOSS:
+    changed = abs(state.history[0, VALIDATION_LOSS] - first.history[0, VALIDATION_LOSS])
+    if state.rows.shape != first.rows.shape or changed > SAME_LOSS:
         raise StaleStateError(
             "the saved state was made from other rows, another start or other settings",
             where="exam",
