@@ -11,7 +11,6 @@ import gc
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +104,8 @@ def estimate_run(
     exist yet: the embedded language model, converted, which every run needs.
     """
     begun = time.perf_counter()
-    with _only_warnings():
+    logging.disable(logging.INFO)  # of the steps that are only measured
+    try:
         check_request(pipeline, catalog)
         steps = list(planned_steps(pipeline, catalog, from_scratch=from_scratch))
         if not any(step.stage for step in steps):
@@ -118,6 +118,8 @@ def estimate_run(
         running = frozenset(step.name for step in steps if step.runs and step.stage)
         reader = _Reader(catalog, running, from_scratch=from_scratch)
         job = reader.job()
+    finally:
+        logging.disable(logging.NOTSET)
     by_stage = {stage: [step for step in steps if step.stage == stage] for stage in STAGES}
     unknown = [step.name for step in steps if not step.stage]
     return Estimate(
@@ -200,7 +202,9 @@ class _Reader:
         quality = QualitySettings.model_validate(self._parameters("generation.quality"))
         writes = "sample_and_screen" in running
         if writes or ("embed_corpus" in running and missing):
-            rates.measure_encoder(encoder, _token_lengths(missing or strings, encoder))
+            sample = (missing or strings)[:: 1 + len(missing or strings) // _SAMPLED_STRINGS]
+            token_ids, _ = encoder.tokenizer()(sample)
+            rates.measure_encoder(encoder, np.array([len(ids) for ids in token_ids]))
         plan = None
         if running & {"fine_tune", "sample_and_screen", *READS}:
             plan = GenerationPlan.of(
@@ -250,23 +254,6 @@ class _Reader:
         return strings, [strings[index] for index in missing]
 
 
-def _token_lengths(strings: list[str], encoder: Encoder) -> Any:
-    sample = strings[:: 1 + len(strings) // _SAMPLED_STRINGS]
-    return np.array([len(ids) for ids in encoder.tokenizer()(sample)[0]], dtype=np.int64)
-
-
 def _cells(cost: StageCost) -> list[str]:
     memory, disk = size(1e6 * cost.peak_megabytes), size(1e6 * cost.disk_megabytes)
     return [duration(cost.seconds), memory, disk, cost.decided_by]
-
-
-@contextmanager
-def _only_warnings() -> Iterator[None]:
-    """Nothing is logged about the steps of a run while they are only measured."""
-    logger = logging.getLogger("take")
-    before = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)

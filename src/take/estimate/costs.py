@@ -128,7 +128,7 @@ class Job:
 
     @property
     def rows_to_write(self) -> int:
-        """Rows that the decoder writes."""
+        """By the decoder."""
         return max(0, round(self.pool / KEPT) - (self.plan.rows_on_disk if self.plan else 0))
 
     @property

@@ -7,7 +7,8 @@ encoder's cache, and updates have a learning rate of zero.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,31 +38,25 @@ _ENCODED_TOKENS = 8192  # at each length
 _UPDATES, _UPDATE_SECONDS = 6, 15.0  # updates that are timed, and when to stop early
 _STEPS = 4  # of the decoder, at each number of rows
 _READ_TEXTS = 8
-_PACE_SECONDS = 0.036, 0.0038  # of the two pieces of work in `_pace`, on the table's machine
 
 
 @dataclass
 class Rates:
     """Seconds and megabytes on this machine; zero for what the run does not need."""
 
-    pace: float = 1.0
-    """Seconds here for a second on the machine that `estimate.py`'s table was measured on."""
+    pace: float = 1.0  # seconds here for a second on the machine of the table in `costs`
     encoder_load: float = 0.0
-    string: float = 0.0
-    """Seconds to encode one string."""
+    string: float = 0.0  # to encode one string
     model_load: float = 0.0
     trained_token: float = 0.0
-    trained_tokens: int = 0
-    """Of all planned updates."""
+    trained_tokens: int = 0  # of all planned updates
     trained_bytes: int = 0
-    read_token: float = 0.0
-    """Seconds per token of a loss: evaluations, perplexity, the audit's attack."""
+    read_token: float = 0.0  # of a loss: evaluations, perplexity, the audit's attack
     decoder_load: float = 0.0
-    decoder_step: float = 0.0
-    """Seconds per step of a batch, besides `written_token` for each row in it."""
+    decoder_step: float = 0.0  # per step of a batch, in addition to a token for each row in it
     written_token: float = 0.0
+    # Most megabytes of the process: base, encoder, training, decoder, reading, resting.
     peaks: dict[str, float] = field(default_factory=dict)
-    """Most megabytes of the process: base, encoder, training, decoder, reading, resting."""
 
     def measure_machine(self) -> None:
         """Compare this machine with the table's, by a matrix product and a Python loop."""
@@ -69,14 +64,12 @@ class Rates:
         left = random.standard_normal((4096, 384), np.float32)
         right = random.standard_normal((384, 2048), np.float32)
         text = "it is what it is , and a machine reads one word of it after the other . " * 50
-        works: tuple[Callable[[], object], ...] = (
-            lambda: left @ right,
-            lambda: [len(set(text[start:].lower().split())) for start in range(100)],
-        )
-        ratios = [
-            _median_seconds(work) / there for work, there in zip(works, _PACE_SECONDS, strict=True)
-        ]
-        self.pace = float(np.mean(ratios))
+        works: dict[float, Callable[[], object]] = {  # by their seconds on the table's machine
+            0.036: lambda: left @ right,
+            0.0038: lambda: [len(set(text[start:].lower().split())) for start in range(100)],
+        }
+        repeats = {there: [_timed(work)[0] for _ in range(6)] for there, work in works.items()}
+        self.pace = float(np.mean([np.median(s[1:]) / there for there, s in repeats.items()]))
 
     def measure_encoder(self, encoder: Encoder, tokens: Int64) -> None:
         """Time full batches of strings at the typical lengths, in tokens, of the given ones."""
@@ -87,8 +80,8 @@ class Rates:
                 shape = (max(1, backend.batch_tokens // int(length)), int(length))
                 batch = Batch(np.arange(shape[0]), np.full(shape, 2000, dtype=np.int64))
                 repeats = max(1, _ENCODED_TOKENS // batch.token_ids.size)
-                _drain(backend.encode([Batch(batch.indices[:2], batch.token_ids[:2])]))
-                taken, _ = _timed(lambda: _drain(backend.encode([batch] * repeats)))  # noqa: B023
+                deque(backend.encode([Batch(batch.indices[:2], batch.token_ids[:2])]), maxlen=0)
+                taken, _ = _timed(lambda: deque(backend.encode([batch] * repeats), maxlen=0))  # noqa: B023
                 seconds.append(taken / (repeats * shape[0]))
         self.string, self.peaks["encoder"] = float(np.mean(seconds)), cost.peak_megabytes
 
@@ -186,14 +179,10 @@ class GenerationPlan:
     fine_tuning: FineTuningSettings
     sampling: SamplingSettings
     template: Template
-    lengths: Int64
-    """Tokens of a sample of corpus rows."""
-    longest: int
-    """Most tokens of a generated row."""
-    rows: TrainingRows | None
-    """None where fine-tuning is reused or was finished before."""
-    rows_on_disk: int
-    """Generated rows that an earlier run has written."""
+    lengths: Int64  # tokens of a sample of corpus rows
+    longest: int  # most tokens of a generated row
+    rows: TrainingRows | None  # None where fine-tuning is reused or was finished before
+    rows_on_disk: int  # generated rows that an earlier run has written
 
     @classmethod
     def of(
@@ -249,12 +238,3 @@ def _timed(work: Callable[[], Result]) -> tuple[float, Result]:
     begun = time.perf_counter()
     result = work()
     return time.perf_counter() - begun, result
-
-
-def _median_seconds(work: Callable[[], object], repeats: int = 5) -> float:
-    return float(np.median([_timed(work)[0] for _ in range(repeats + 1)][1:]))
-
-
-def _drain(results: Iterable[object]) -> None:
-    for _ in results:
-        pass

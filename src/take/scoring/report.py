@@ -5,29 +5,22 @@ Holds no text of the corpus.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from pydantic import BaseModel
 
 from take.rows.arrays import Float64, Int64
+from take.rows.labelled import class_ids
 from take.scoring.diagnostics import StudyReport
-from take.scoring.scorers import ScoredCorpus
-from take.scoring.trajectory import ProbeTrajectory
+from take.scoring.scorers import Evidence, ScoredCorpus
 
 HISTOGRAM_BINS = 50
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#9a9a9a"
-
-
-@dataclass(frozen=True)
-class ExtremeRows:
-    """The rows of one class that weigh most and least, heaviest and lightest first."""
-
-    label: int
-    highest: Int64
-    lowest: Int64
 
 
 def rank_correlation(first: Float64, second: Float64) -> float:
@@ -45,28 +38,32 @@ def rank_correlation(first: Float64, second: Float64) -> float:
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
-def class_shares(weights: Float64, labels: Int64, n_classes: int) -> Float64:
-    """Mass of each class under the weights.
+def class_shares(weights: Float64, labels: Int64, names: Sequence[str]) -> dict[str, float]:
+    """Weight of each class.
 
-    >>> class_shares(np.array([0.5, 0.25, 0.25]), np.array([0, 1, 1]), 2).tolist()
-    [0.5, 0.5]
+    >>> class_shares(np.array([0.5, 0.25, 0.25]), np.array([0, 1, 1]), ["ham", "spam"])
+    {'ham': 0.5, 'spam': 0.5}
     """
-    shares = np.bincount(labels, weights=weights, minlength=n_classes)
-    return shares.astype(np.float64)
+    shares = np.bincount(labels, weights=weights, minlength=len(names))
+    return {name: float(share) for name, share in zip(names, shares, strict=True)}
 
 
-def extreme_rows(weights: Float64, labels: Int64, count: int = 10) -> list[ExtremeRows]:
-    """Return for each class the rows with the highest and the lowest weights.
+def extreme_rows(corpus: pd.DataFrame, weights: Float64, count: int = 10) -> pd.DataFrame:
+    """The rows of each class with the highest and the lowest weights.
 
-    >>> extreme_rows(np.array([0.1, 0.2, 0.7]), np.array([0, 0, 1]), count=1)[0]
-    ExtremeRows(label=0, highest=array([1]), lowest=array([0]))
+    >>> corpus = pd.DataFrame({"label": [0, 0, 1], "text": ["a", "b", "c"]})
+    >>> extreme_rows(corpus, np.array([0.25, 0.25, 0.5]), count=1)["text"].tolist()
+    ['b', 'a', 'c', 'c']
     """
-    extremes = []
+    labels, parts = class_ids(corpus), []
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
         ascending = rows[np.argsort(weights[rows], kind="stable")]
-        extremes.append(ExtremeRows(int(label), ascending[::-1][:count], ascending[:count]))
-    return extremes
+        extremes = {"highest": ascending[::-1][:count], "lowest": ascending[:count]}
+        for kind, chosen in extremes.items():
+            times_n = weights[chosen] * len(weights)
+            parts.append(corpus.iloc[chosen].assign(extreme=kind, weight_times_n=times_n))
+    return pd.concat(parts, ignore_index=True)
 
 
 class ScoringReport(BaseModel):
@@ -88,43 +85,25 @@ class ScoringReport(BaseModel):
 
     @classmethod
     def of(
-        cls,
-        scored: ScoredCorpus,
-        trajectory: ProbeTrajectory,
-        labels: Int64,
-        label_names: list[str],
-        lengths: Int64,
-        kernel: str,
-        decay: float,
+        cls, scored: ScoredCorpus, evidence: Evidence, label_names: Sequence[str], lengths: Int64
     ) -> ScoringReport:
-        """Gather the report on one scored corpus."""
-        n_classes = len(label_names)
+        """The report on one scored corpus with texts of these lengths."""
+        labels, kernel = evidence.labels, evidence.settings.kernel
         uniform = np.full(len(labels), 1 / len(labels))
         counts, edges = np.histogram(scored.weights * len(labels), bins=HISTOGRAM_BINS)
+        curves = ("train_accuracy", "train_loss", "validation_accuracy", "validation_loss")
         return cls(
             scorer=scored.scorer,
-            kernel=kernel,
-            decay=decay,
+            kernel=kernel if isinstance(kernel, str) else "custom",
+            decay=evidence.decay,
             weights=asdict(scored.report),
-            probe={
-                name: np.asarray(getattr(trajectory, name)).tolist()
-                for name in (
-                    "train_accuracy",
-                    "train_loss",
-                    "validation_accuracy",
-                    "validation_loss",
-                )
-            },
-            class_share=_by_name(class_shares(uniform, labels, n_classes), label_names),
-            weight_share=_by_name(class_shares(scored.weights, labels, n_classes), label_names),
+            probe={name: getattr(evidence.trajectory, name).tolist() for name in curves},
+            class_share=class_shares(uniform, labels, label_names),
+            weight_share=class_shares(scored.weights, labels, label_names),
             length_correlation=rank_correlation(scored.weights, lengths.astype(np.float64)),
             histogram_edges=edges.tolist(),
             histogram_counts=counts.tolist(),
         )
-
-
-def _by_name(shares: Float64, names: list[str]) -> dict[str, float]:
-    return {name: float(share) for name, share in zip(names, shares, strict=True)}
 
 
 def trajectory_figure(report: ScoringReport, study: StudyReport) -> Any:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings
+from take.rows.arrays import Int64
 from take.rows.labelled import class_ids, class_names, text_columns
 from take.scoring.diagnostics import StudyReport
 from take.scoring.diagnostics import study_scorers as study
@@ -108,16 +108,7 @@ def weigh_rows(
     for doubt in doubts:
         _logger.warning("%s", doubt.message)
     weights = pd.DataFrame({"id": corpus["id"], "score": scored.scores, "weight": scored.weights})
-    kernel = settings.kernel if isinstance(settings.kernel, str) else "custom"
-    report = ScoringReport.of(
-        scored,
-        trajectory,
-        labels,
-        class_names(corpus),
-        _lengths(corpus),
-        kernel,
-        evidence.decay,
-    )
+    report = ScoringReport.of(scored, evidence, class_names(corpus), _lengths(corpus))
     _logger.info(
         "Weights by '%s': effective sample size %.0f %% of the rows, heaviest 1 %% hold %.1f %%.",
         scored.scorer,
@@ -129,13 +120,7 @@ def weigh_rows(
 
 def show_extreme_rows(corpus: pd.DataFrame, weights: pd.DataFrame) -> pd.DataFrame:
     """The ten rows of each class that weigh most, and the ten that weigh least."""
-    values = weights["weight"].to_numpy()
-    parts = []
-    for extremes in extreme_rows(values, class_ids(corpus)):
-        for kind, rows in (("highest", extremes.highest), ("lowest", extremes.lowest)):
-            part = corpus.iloc[rows].assign(extreme=kind, weight_times_n=values[rows] * len(values))
-            parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    return extreme_rows(corpus, weights["weight"].to_numpy())
 
 
 def plot_scoring(report: ScoringReport, study: StudyReport) -> ScoringFigures:
@@ -143,6 +128,6 @@ def plot_scoring(report: ScoringReport, study: StudyReport) -> ScoringFigures:
     return ScoringFigures(trajectory_figure(report, study), weights_figure(report, study))
 
 
-def _lengths(corpus: pd.DataFrame) -> NDArray[np.int64]:
+def _lengths(corpus: pd.DataFrame) -> Int64:
     texts = zip(*text_columns(corpus), strict=True)
     return np.array([sum(map(len, row)) for row in texts], dtype=np.int64)
