@@ -50,7 +50,7 @@ class Made:
         self, traced: nodes.TracedRows, chosen: nodes.ChosenRows, **choice: Any
     ) -> nodes.Description:
         settings = SelectionSettings(**{"exam": EXAM, **choice})
-        inputs = (traced.distilled, traced.trace, *chosen, *self._both())
+        inputs = (traced.distilled, traced.trace, *chosen[1:], *self._both())
         return nodes.describe_distilled(*inputs, settings, DESCRIPTION)
 
     def _both(self) -> tuple[Any, ...]:

@@ -161,7 +161,6 @@ def trace_rows(
 def describe_distilled(
     distilled: pd.DataFrame,
     lineage: Lineage,
-    selection: pd.DataFrame,
     selection_report: SelectionReport,
     greedy_path: pd.DataFrame,
     pool: pd.DataFrame,
@@ -174,7 +173,7 @@ def describe_distilled(
 ) -> Description:
     """How well the distilled rows represent the corpus, and what other budgets would give."""
     distillation = _distillation(
-        selection, pool, pool_embeddings, corpus, embeddings, weights, choice
+        distilled, pool, pool_embeddings, corpus, embeddings, weights, choice
     )
     names, known = class_names(corpus), paths_of(greedy_path, pool)
     covered = distillation.cover()
@@ -219,7 +218,7 @@ def plot_search(selection_report: SelectionReport) -> Any:
 
 
 def _distillation(
-    selection: pd.DataFrame,
+    chosen: pd.DataFrame,
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,
     corpus: pd.DataFrame,
@@ -233,6 +232,6 @@ def _distillation(
         labels=class_ids(corpus),
         pool=pool_embeddings.read(0, len(pool)),
         pool_labels=class_ids(pool),
-        chosen=pd.Index(pool["id"]).get_indexer(selection["id"]),
+        chosen=pd.Index(pool["id"]).get_indexer(chosen["id"]),
         scope=choice.scope,
     )

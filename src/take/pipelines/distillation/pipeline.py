@@ -52,7 +52,6 @@ def _pipeline(*previous: str) -> Pipeline:
                 [
                     "distilled",
                     "trace",
-                    "selection",
                     "selection_report",
                     "greedy_path",
                     *_POOL,
