@@ -4,9 +4,9 @@
 
 The same rows, the same LoRA, the same number of rows per batch. Chunks of rows go through every
 side in turn, so that a busy moment of the machine falls on all of them; the ratio is the median
-over chunks. Tokens are those of prompts and texts, never padding. `Trainer` stands with its
-defaults (random batches), and once more with batches by length, which is not its default.
-Without --texts it takes the built-in corpus; a file is one that `ingestion` wrote (text, label).
+over chunks. Tokens are those of prompts and texts, not padding. `Trainer` runs with its defaults
+(random batches), and again with batches by length, which is not its default. Without --texts it
+uses the built-in corpus; a file is one that `ingestion` wrote (text, label).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.template import Template
 
 CHUNKS = 3
-IGNORED = -100  # a label that transformers takes no loss on
+IGNORED = -100  # a label without a loss in transformers
 Train = Callable[[Rows], float]
 
 

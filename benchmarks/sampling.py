@@ -3,9 +3,9 @@
     python benchmarks/sampling.py [--model FOLDER] [--rows 256] [--longest 48]
 
 Every side writes rows for the same prompts with the same temperature, top-p and top-k, at most
-`longest` tokens, and is counted by the tokens of its rows (the end token among them), not by what
-it computed beyond them. Sides take turns, and the best of the rounds counts. The last table says
-what int8 weights cost in exactness: held text's loss under both.
+`longest` tokens, and is counted by the tokens of its rows (with the end token), not by what it
+computed beyond them. Sides take turns, and the best of the rounds counts. The last table shows what
+int8 weights cost in exactness: the loss of the same texts under each decoder.
 """
 
 from __future__ import annotations

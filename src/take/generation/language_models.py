@@ -96,13 +96,7 @@ class LanguageModel:
 
     def load_model(self) -> Any:
         """The model in fp32, in evaluation mode."""
-        import torch
-        from transformers import AutoModelForCausalLM
-
-        hush_transformers()
-        return AutoModelForCausalLM.from_pretrained(
-            self.folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
-        ).eval()
+        return load_causal_model(self.folder)
 
     def _converted_folder(self) -> Path:
         """The embedded model as an ordinary folder, converted once, and again if altered."""
@@ -117,6 +111,17 @@ class LanguageModel:
             _convert_gguf(_embedded_file(), temporary)
         write_record(folder)
         return folder
+
+
+def load_causal_model(folder: Path) -> Any:
+    """The model in a folder: fp32, in evaluation mode, safetensors only, without its own code."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    hush_transformers()
+    return AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
+    ).eval()
 
 
 def _embedded_file() -> Path:

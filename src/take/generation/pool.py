@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -173,20 +174,15 @@ class LedgerReport(Frozen):
 
     @model_validator(mode="after")
     def _classes_add_up(self) -> LedgerReport:
-        accounts = self.classes.values()
-        sums = {
-            "generated": sum(account.generated for account in accounts),
-            "kept": sum(account.kept for account in accounts),
-            **{reason.value: sum(a.dropped.get(reason, 0) for a in accounts) for reason in Reason},
-        }
-        stated = {
-            "generated": self.totals.generated,
-            "kept": self.totals.kept,
-            **{reason.value: self.totals.dropped.get(reason, 0) for reason in Reason},
-        }
-        wrong = [
-            f"{name} {stated[name]} ≠ {sums[name]}" for name in sums if stated[name] != sums[name]
-        ]
+        def counts(account: Account) -> Counter[str]:
+            kept = {"generated": account.generated, "kept": account.kept}
+            return Counter(kept | {reason.value: n for reason, n in account.dropped.items()})
+
+        stated, sums = counts(self.totals), Counter[str]()
+        for account in self.classes.values():
+            sums.update(counts(account))
+        names = ["generated", "kept", *(reason.value for reason in Reason)]
+        wrong = [f"{n} {stated[n]} ≠ {sums[n]}" for n in names if stated[n] != sums[n]]
         if wrong:
             raise ValueError(f"the classes do not add up to the totals: {', '.join(wrong)}")
         return self

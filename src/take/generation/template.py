@@ -51,7 +51,7 @@ class Template:
         if len(set(names)) < len(names) or not all(names):
             raise InputError(
                 f"label names {list(label_names)} are not different once blanks are folded",
-                remedy="give each class a name of its own in corpora.yml",
+                remedy="give each class a different name in corpora.yml",
             )
         start = _start_ids(tokenizer)
         self._prompts = [start + self._plain_ids(name + _LINE_BREAK) for name in names]
@@ -84,7 +84,7 @@ class Template:
         """The tokens to be learned: the texts and the end token; None for a pair that is too long.
 
         A single text that is too long is cut after the last whole sentence that fits, so that the
-        end token stands where a text may end; if no sentence fits, it has no end token.
+        end token is where a text may end; if no sentence fits, it has no end token.
         """
         folded = [fold(text) for text in texts]
         ids = self._plain_ids(_LINE_BREAK.join(folded))

@@ -39,7 +39,7 @@ def test_a_label_the_probe_is_sure_against_drops_the_row(real_screen: MakeScreen
     judged = real_screen().judge(made).iloc[0]
     assert judged["reason"] == "label_contradicted"
     assert judged["probe_label"] == 1
-    assert judged["detail"] == f"probe says good at {judged['probe_confidence']:.2f}"
+    assert judged["detail"] == f"probe predicts good at {judged['probe_confidence']:.2f}"
     assert judged["probe_confidence"] >= 0.9
     assert real_screen(contradiction_threshold=None).judge(made)["reason"].tolist() == [""]
     assert real_screen(contradiction_threshold=1.0).judge(made)["reason"].tolist() == [""]

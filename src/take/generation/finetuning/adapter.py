@@ -15,8 +15,7 @@ from typing import Any
 
 from take.errors import InputError
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
-from take.generation.language_models import LanguageModel
-from take.model_files import hush_transformers
+from take.generation.language_models import LanguageModel, load_causal_model
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 BASE_MODEL = "base_model.json"
@@ -94,14 +93,7 @@ def load_tuned(language_model: LanguageModel, folder: Path) -> Any:
             where=str(folder),
             remedy="run the fine-tuning again",
         )
-    import torch
-    from transformers import AutoModelForCausalLM
-
-    hush_transformers()
-    model: Any = AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
-    )
-    return model.eval()
+    return load_causal_model(folder)
 
 
 def _check_adapter(language_model: LanguageModel, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Canaries: made-up secrets among the training rows, with which memorisation is measured.
 
-After Carlini et al. 2019 ("The Secret Sharer"). A canary is a phrase that stands nowhere in the
+After Carlini et al. 2019 ("The Secret Sharer"). A canary is a phrase that is nowhere in the
 corpus, and a number. All canaries share the phrase; only the numbers of the planted ones can have
 been learned. Numbers drawn in the same way but not planted are the controls: whatever distinguishes
 the two was memorised. Screening recognises a generated canary by the phrase.

@@ -35,7 +35,7 @@ class CanarySettings(Frozen):
     """Secrets drawn in the same way but not trained on; with fewer than 440, what is found at 1 %
     false alarms has no lower bound."""
     repeats: int = Field(default=1, ge=1, le=1000)
-    """How often each stands among the rows: more than 1 shows what happens to a text that the
+    """How often each is among the rows: more than 1 shows what happens to a text that the
     corpus repeats."""
     most_share: float = Field(default=0.05, gt=0, le=1)
     """Of the training tokens, at most: a small corpus has fewer canaries."""

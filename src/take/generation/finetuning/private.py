@@ -72,7 +72,7 @@ class PrivateStepper:
     ) -> None:
         require_opacus()
         if settings.privacy is None:
-            raise ValueError("the settings ask for no privacy")
+            raise ValueError("the settings have no privacy")
         self._model, self._rows, self._pad_id = model, rows, pad_id
         self._privacy, self._secret = settings.privacy, secret
         self._batch_rows = settings.batch_rows
@@ -189,7 +189,7 @@ class PrivateStepper:
                 continue
             gradients = getattr(parameter, "grad_sample", None)
             if gradients is None or len(gradients) != len(token_ids):
-                raise _unsupported(f"its weight {name} gets no gradient of its own for each row")
+                raise _unsupported(f"its weight {name} does not get one gradient per row")
             parameter.grad_sample = parameter.grad = None
 
 

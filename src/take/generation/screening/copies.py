@@ -60,7 +60,7 @@ class KnownRows:
 
     @cached_property
     def _long_text_overlap(self) -> tuple[OverlapIndex, list[int]]:
-        """An index of the single texts of pairs, each once, and the rows they first stand in."""
+        """An index of the single texts of pairs, each once, and the first row of each."""
         first: dict[str, int] = {}
         for index, row in enumerate(self.rows):
             for text in self._long_texts(row):

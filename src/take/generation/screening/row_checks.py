@@ -1,7 +1,7 @@
 """The checks that need only the row and what is usual in the corpus: form, loops, language.
 
 Language is judged by two signs: letters of scripts that the corpus hardly uses, and too many words
-unknown to the corpus. A word that stands in a single row is unknown to the rest of the corpus, so
+unknown to the corpus. A word that occurs in a single row is unknown to the rest of the corpus, so
 the share of such words in corpus texts shows what a new text of the same language looks like.
 With u unknown words of n (numbers left out) and ū their share in the whole corpus,
 
@@ -104,7 +104,7 @@ def _folded(text: str) -> str:
 
 
 def phrase_repeats(text: str) -> int:
-    """The most often that a phrase of 1 … 4 words stands in a row.
+    """The most repeats in a row of a phrase of 1 … 4 words.
 
     >>> phrase_repeats("a very, very, very good film"), phrase_repeats("so it goes so it goes")
     (3, 2)
@@ -121,7 +121,7 @@ def phrase_repeats(text: str) -> int:
 
 
 def character_repeats(text: str) -> int:
-    """The most often that a character other than a blank stands in a row.
+    """The most repeats in a row of a character other than a blank.
 
     >>> character_repeats("whaaaat?!!"), character_repeats("")
     (4, 0)

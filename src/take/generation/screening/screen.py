@@ -60,7 +60,7 @@ class Reference:
         if not 0 <= self.min_tokens <= self.max_tokens:
             raise ValueError(f"min_tokens is {self.min_tokens}, max_tokens is {self.max_tokens}")
         if not all(self.markers):
-            raise ValueError("a marker is empty: it would stand in every text")
+            raise ValueError("a marker is empty: every text would hold it")
 
 
 class Screen:
@@ -193,7 +193,7 @@ class Screen:
         if threshold is None or likeliest == label or confidence < threshold:
             return None
         name = self._label_name(likeliest)
-        return Reason.LABEL_CONTRADICTED, f"probe says {name} at {confidence:.2f}"
+        return Reason.LABEL_CONTRADICTED, f"probe predicts {name} at {confidence:.2f}"
 
     def _label_name(self, label: int) -> str:
         return str(self._label_names.get(label, label))
