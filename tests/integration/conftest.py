@@ -118,6 +118,24 @@ def distilled_once(
     return project
 
 
+@pytest.fixture(scope="session")
+def embedded_once(
+    tmp_path_factory: pytest.TempPathFactory, fresh_mlflow_db: Path, tiny_language_model: Path
+) -> Project:
+    """One `kedro run --pipeline=embedding` for all tests that begin after it."""
+    project = new_project(tmp_path_factory.mktemp("embedded"), fresh_mlflow_db)
+    set_up_films(project, tiny_language_model, single_text_csv(300))
+    project.kedro("run", "--pipeline=embedding", "--params=corpus=films")
+    return project
+
+
+@pytest.fixture
+def embedded(embedded_once: Project, tmp_path: Path) -> Project:
+    """A copy of it, to run again."""
+    shutil.copytree(embedded_once.path, tmp_path / "copy")
+    return Project(tmp_path / "copy")
+
+
 @pytest.fixture
 def distilled_films(distilled_once: Project, fresh_mlflow_db: Path, tmp_path: Path) -> Project:
     """A copy of it, to run again; quicker without MLflow, whose files know their place anyway."""

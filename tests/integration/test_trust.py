@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -24,11 +25,10 @@ def test_scoring_without_embeddings_says_what_to_run(films: Project) -> None:
     assert "kedro run --pipeline=distill" in output
 
 
-def test_scoring_refuses_embeddings_of_another_corpus(films: Project) -> None:
-    films.kedro(*RUN)
-    films.write("data/01_raw/films.csv", single_text_csv(290))
-    films.kedro("run", "--pipeline=ingestion", "--params=corpus=films")
-    output = films.kedro("run", "--pipeline=scoring", "--params=corpus=films", ok=False)
+def test_scoring_refuses_embeddings_of_another_corpus(embedded: Project) -> None:
+    embedded.write("data/01_raw/films.csv", single_text_csv(290))
+    embedded.kedro("run", "--pipeline=ingestion", "--params=corpus=films")
+    output = embedded.kedro("run", "--pipeline=scoring", "--params=corpus=films", ok=False)
     assert "artifact 'embeddings' was made from another 'corpus'" in output
 
 
@@ -40,32 +40,29 @@ def test_a_version_that_the_run_makes_cannot_be_pinned(films: Project) -> None:
     assert "--load-versions pins 'corpus'" in output
 
 
-def test_scoring_refuses_an_altered_input(films: Project) -> None:
-    films.kedro(*RUN)
-    embeddings = films.newest("embeddings.safetensors")
+def test_scoring_refuses_an_altered_input(embedded: Project) -> None:
+    embeddings = embedded.newest("embeddings.safetensors")
     embeddings.write_bytes(embeddings.read_bytes()[:-1])
-    output = films.kedro("run", "--pipeline=scoring", "--params=corpus=films", ok=False)
+    output = embedded.kedro("run", "--pipeline=scoring", "--params=corpus=films", ok=False)
     assert f"{embeddings} was altered" in output
 
 
-def test_what_still_matches_is_reused_and_the_rest_says_why(films: Project) -> None:
-    films.kedro(*RUN)
-    again = films.kedro(*RUN)
+def test_what_still_matches_is_reused_and_the_rest_says_why(embedded: Project) -> None:
+    again = embedded.kedro(*RUN)
     assert again.count("nothing changed") == len(register_pipelines()["embedding"].nodes)
     assert "Running" not in again
 
-    other_budget = films.kedro("run", "--pipeline=embedding", "--params=corpus=films,budget=7")
+    other_budget = embedded.kedro("run", "--pipeline=embedding", "--params=corpus=films,budget=7")
     assert "parameter ingestion.budget changed from '20/class' to 7" in other_budget
     # the corpus came out the same, so what is made from it is not made again
     assert "Reusing the outputs of 'embedding.embed_corpus'" in other_budget
 
 
-def test_a_grown_corpus_encodes_only_its_new_strings(films: Project) -> None:
-    films.kedro(*RUN)
-    films.write("data/01_raw/films.csv", single_text_csv(330))
-    output = films.kedro(*RUN)
+def test_a_grown_corpus_encodes_only_its_new_strings(embedded: Project) -> None:
+    embedded.write("data/01_raw/films.csv", single_text_csv(330))
+    output = embedded.kedro(*RUN)
     assert "input raw_corpus changed" in output
-    report = json.loads(films.newest("embedding_report.json").read_text())
+    report = json.loads(embedded.newest("embedding_report.json").read_text())
     assert report["reused_strings"] >= 250
     assert report["encoded_strings"] <= 30
     assert f"{report['reused_strings']} reused from the cache" in output
@@ -98,58 +95,64 @@ def test_a_killed_run_resumes_to_the_same_bytes(films: Project) -> None:
     assert films.newest("embeddings.safetensors").read_bytes() == interrupted
 
 
-def test_an_altered_artifact_is_named_by_verify_and_by_the_next_run(films: Project) -> None:
-    films.kedro(*RUN)
-    assert "0 problems" in films.kedro("verify")
-    for path in films.artifacts():
-        if path.endswith(".record.json"):
-            continue
-        file = films.path / path
-        whole = file.read_bytes()
-        flipped = bytearray(whole)
-        flipped[len(flipped) // 2] ^= 1
-        file.write_bytes(flipped)
-        assert path in films.kedro("verify", ok=False)
-        file.write_bytes(whole)
+def test_every_altered_artifact_is_named_by_verify_and_by_the_next_run(embedded: Project) -> None:
+    assert "0 problems" in embedded.kedro("verify")
+    names = [name for name in embedded.artifacts() if not name.endswith(".record.json")]
+    assert len(names) >= 7
+    for name in names:
+        content = bytearray((embedded.path / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (embedded.path / name).write_bytes(content)
+    verified = embedded.kedro("verify", ok=False)
+    assert f"{len(names)} problems" in verified
+    output = embedded.kedro(*RUN)
+    for shown in (verified, output):
+        assert [name for name in names if f"{embedded.path / name} was altered" not in shown] == []
 
-    embeddings = films.newest("embeddings.safetensors")
+
+def test_an_altered_artifact_is_made_again_and_kept(embedded: Project) -> None:
+    embeddings = embedded.newest("embeddings.safetensors")
     whole = embeddings.read_bytes()
     embeddings.write_bytes(whole[:-1])
-    output = films.kedro(*RUN)
+    output = embedded.kedro(*RUN)
     assert f"{embeddings} was altered" in output
     assert embeddings.read_bytes() == whole
-    # what was there is kept beside, and the tree verifies
     assert [path.read_bytes() for path in embeddings.parent.glob("*.altered-*")] == [whole[:-1]]
-    assert "0 problems" in films.kedro("verify")
+    assert "0 problems" in embedded.kedro("verify")
 
 
-def test_the_next_run_names_every_altered_artifact(films: Project) -> None:
-    films.kedro(*RUN)
-    files = [films.path / path for path in films.artifacts() if not path.endswith(".record.json")]
-    for file in files:
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
-        file.write_bytes(content)
-    output = films.kedro(*RUN)
-    assert len(files) >= 7
-    assert [str(file) for file in files if f"{file} was altered" not in output] == []
-
-
-def test_a_damaged_cache_is_named_even_when_nothing_has_to_be_encoded(films: Project) -> None:
-    films.kedro(*RUN)
-    segment = next((films.path / "data").rglob("segment-*.safetensors"))
+def test_a_damaged_cache_is_named_even_when_nothing_has_to_be_encoded(embedded: Project) -> None:
+    segment = next((embedded.path / "data").rglob("segment-*.safetensors"))
     segment.write_bytes(segment.read_bytes()[:-1])
-    assert f"{segment} was altered" in films.kedro(*RUN)
+    assert f"{segment} was altered" in embedded.kedro(*RUN)
 
 
-def test_bad_input_leaves_everything_as_it_was(films: Project) -> None:
-    films.kedro(*RUN)
-    before = films.artifacts()
-    films.write("data/01_raw/films.csv", single_text_csv(300) + "broken\n")
-    output = films.kedro(*RUN, ok=False)
+# Each as `kedro run --params=…`, in one process: what is refused here is refused before anything
+# is run.
+REFUSED = """
+import sys
+from pathlib import Path
+from click.testing import CliRunner
+from kedro.framework.startup import bootstrap_project
+
+bootstrap_project(Path.cwd())
+from take.cli import cli
+
+for arguments in sys.argv[1:]:
+    done = CliRunner().invoke(cli, ["run", f"--params={arguments}"])
+    assert done.exit_code == 1, (arguments, done.output, done.exception)
+    assert "Error: " in done.output, (arguments, done.output, done.exception)
+    assert "Traceback" not in done.output
+"""
+
+
+def test_bad_input_leaves_everything_as_it_was(embedded: Project) -> None:
+    before = embedded.artifacts()
+    embedded.write("data/01_raw/films.csv", single_text_csv(300) + "broken\n")
+    output = embedded.kedro(*RUN, ok=False)
     assert "films.csv, line 302" in output
     assert "Traceback" not in output
-    for arguments in (
+    arguments = (
         "corpus=fims",
         "corpus=../films",
         "corpsu=films",
@@ -159,8 +162,9 @@ def test_bad_input_leaves_everything_as_it_was(films: Project) -> None:
         "corpus=films,budget=abc",
         "corpus=films,embedding.segment_strings=0",
         "corpus=films,raw_root=data",
-    ):
-        output = films.kedro("run", f"--params={arguments}", ok=False)
-        assert "Error: " in output
-        assert "Traceback" not in output
-    assert films.artifacts() == before
+    )
+    options = embedded.options()
+    options["env"]["PYTHONPATH"] = str(embedded.path / "src")
+    done = subprocess.run([sys.executable, "-c", REFUSED, *arguments], **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert embedded.artifacts() == before
