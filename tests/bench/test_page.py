@@ -82,7 +82,7 @@ def rows_of(text, corpus):
     return {row[1]: row for row in rows[start:end]}
 
 
-def test_published_figures_stand_beside_ours():
+def test_published_figures_are_next_to_ours():
     rows = rows_of(table_2(page(cells("sst2"))), "SST-2")
     # ± 1 point at 4 seeds: a standard error of √(4/3)/2.
     assert rows["**TAKE**"][3] == "65.05 → **66.00 ± 0.58**"
@@ -93,14 +93,14 @@ def test_published_figures_stand_beside_ours():
     assert rows["DiLM"][3:] == ["–", "–", "–", "80.30† → –"]
 
 
-def test_bert_stands_beside_the_transformer_and_is_marked():
+def test_bert_is_compared_with_the_transformer_and_marked():
     found = table_2(page(cells("sst2", "transformer")))
     assert rows_of(found, "SST-2")["**TAKE**"][6] == "81.15 → **66.00 ± 0.58**"
     assert "| BERTᵃ |" in found
     assert "ᵃ Ours: MiniLM, fully fine-tuned. The paper's has other weights." in found
 
 
-def test_fewer_asked_rows_are_marked_where_they_were_fewer():
+def test_fewer_evaluation_rows_are_marked():
     made = cells("sst2") + cells("sst2", "transformer", evaluation_rows=100)
     rows = rows_of(table_2(page(made)), "SST-2")
     assert rows["**TAKE**"][3] == "65.05 → **66.00 ± 0.58**"
@@ -121,7 +121,7 @@ def test_notes_and_other_budgets_are_marked():
     assert "the paper's budget" not in share
 
 
-def test_the_budget_beside_the_paper_s_can_be_named():
+def test_the_budget_compared_with_the_paper_s_can_be_named():
     made = cells("ag_news", budget="0.1%") + cells(
         "ag_news", budget="30/class", means={"take": 0.75, "random": 0.6}
     )
@@ -158,7 +158,7 @@ def test_kernels_have_the_paper_s_names():
     assert line(found, "Exponential")[1] == "77.07 → **66.00 ± 0.58**"
 
 
-def test_the_page_begins_with_take_and_its_rivals():
+def test_the_page_begins_with_take_and_its_competitors():
     found = section(page(cells("sst2")), "## In short")
     row = line(found, "`sst2`", "`lr`")
     assert row[3:6] == ["**66.0 ± 0.6**", "55.0 ± 0.6", "60.0 ± 0.6 `kmeans`"]
@@ -168,7 +168,7 @@ def test_the_page_begins_with_take_and_its_rivals():
     assert "Against random rows, `take` is shown to be better in 1 of 1 cases" in found
 
 
-def test_differences_are_called_so_only_where_shown():
+def test_verdicts_only_if_a_difference_is_shown():
     means = {"random": 0.655, "kmeans": 0.5, "eda": 0.8, "take": 0.66}
     found = section(page(cells("sst2", means=means)), "### `sst2` at 20/class")
     less = found[found.index("`take` minus each method") :]
@@ -178,7 +178,7 @@ def test_differences_are_called_so_only_where_shown():
     assert line(less, "`eda`")[1].endswith("worse**")  # in bold: the best rival
 
 
-def test_parts_are_worth_what_is_lost_without_them():
+def test_a_part_is_worth_what_is_lost_without_it():
     made = cells("sst2") + cells("sst2", "lr_phi", means={"take": 0.7, "take_without_kappa": 0.7})
     text = page(made)
     found = text[text.index("## What the parts are worth") : text.index("## Cost")]
@@ -196,7 +196,7 @@ def test_failed_cells_are_listed_with_their_errors():
     assert "None." in section(page(cells("sst2")), "## Failed cells")
 
 
-def test_what_was_run_and_how_is_told():
+def test_the_page_says_what_was_run_and_how():
     text = page(cells("sst2") + cells("sst2", "transformer", updates=200))
     assert "kedro run --pipeline=benchmark" in section(text, "## How to regenerate")
     assert "2026-01-02; scores computed by take 0.1.0+abc; 2 cores" in text
@@ -213,7 +213,7 @@ def test_unknown_names_are_shown_as_they_are():
 
 
 @pytest.mark.parametrize("made", [[], cells("sst2", means={"random": 0.5})])
-def test_pages_of_little_are_pages(made):
+def test_pages_of_few_cells(made):
     text = page(made)
     assert "80.23 → –" in text
     assert "What the parts are worth" not in text
@@ -254,12 +254,12 @@ def test_what_was_not_run_is_listed():
     assert "What was not run" not in page(cells("sst2"))
 
 
-def test_how_a_learner_was_taught_can_be_told():
-    told = page(cells("sst2", "transformer"), learners={"transformer": "batches of 8"})
-    assert "MiniLM, fully fine-tuned (batches of 8)" in told
+def test_notes_on_a_learner_are_shown():
+    shown = page(cells("sst2", "transformer"), learners={"transformer": "batches of 8"})
+    assert "MiniLM, fully fine-tuned (batches of 8)" in shown
 
 
-def test_a_method_of_one_lucky_seed_is_not_the_rival_to_beat():
+def test_a_method_with_one_seed_is_not_the_best_competitor():
     lucky = [c for c in cells("sst2", means={"herding": 0.9}) if c.set_seed == 0]
-    told = line(section(page([*cells("sst2"), *lucky]), "## In short"), "`sst2`")
-    assert "60.0 ± 0.6 `kmeans`" in told
+    shown = line(section(page([*cells("sst2"), *lucky]), "## In short"), "`sst2`")
+    assert "60.0 ± 0.6 `kmeans`" in shown

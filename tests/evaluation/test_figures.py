@@ -65,7 +65,7 @@ def test_comparisons_of_two_methods_show_take():
     assert heat.z[places["distilled"]][0] == pytest.approx(5)
 
 
-def test_dots_are_open_where_no_difference_is_shown():
+def test_dots_are_open_if_no_difference_is_shown():
     summary = summary_table(cells({"20/class": 40}), {})
     (dots,) = scores_figure(summary).data
     symbols = dict(zip(dots.y, dots.marker.symbol, strict=True))
@@ -81,12 +81,12 @@ def test_dots_are_open_where_no_difference_is_shown():
 def test_empty_figures_say_what_is_missing():
     nothing = summary_table(cells_table([]), {})
     alone = summary_table(cells({"5/class": 10}, {"random": 0.6}), {})
-    told = {
+    events = {
         "two budgets or more": (budget_figure(nothing), budget_figure(alone)),
         "neither take nor distilled": (margins_figure(comparisons_table(cells_table([]), {})),),
         "no cell was evaluated": (scores_figure(nothing),),
     }
-    for text, figures in told.items():
+    for text, figures in events.items():
         for figure in figures:
             assert text in figure.layout.annotations[0].text
             assert not figure.data

@@ -16,8 +16,8 @@ SCORES = ("accuracy", "macro_f1", "accuracy_f1")
 
 
 def fingerprint(world: World, folder: Path, **changes: Any) -> str:
-    bench = changes.pop("bench", None) or world.bench("random", "textcnn")
-    (cell,) = world.grid(folder, sets=1, **changes).run([bench])
+    experiment = changes.pop("experiment", None) or world.experiment("random", "textcnn")
+    (cell,) = world.grid(folder, sets=1, **changes).run([experiment])
     assert cell.error is None
     return cell.fingerprint
 
@@ -29,24 +29,30 @@ def other_choices(world: World, **training: Any) -> LearnerChoices:
     return LearnerChoices(settings=known)
 
 
-def test_all_that_decides_the_scores_changes_the_fingerprint(world: World, tmp_path: Path) -> None:
+def test_everything_that_decides_the_scores_changes_the_fingerprint(
+    world: World, tmp_path: Path
+) -> None:
     split = world.prepared.evaluation_split
     relabelled = split.assign(label=1 - split["label"], label_name=split["label_name"][::-1])
     reworded = split.assign(text=[f"{text} indeed" for text in split["text"]])
-    one_row_set = world.bench("random", "textcnn", budget="3/class")
+    one_row_set = world.experiment("random", "textcnn", budget="3/class")
     found = {
         "as it is": fingerprint(world, tmp_path),
         "updates": fingerprint(world, tmp_path, choices=other_choices(world, updates=4)),
         "rate": fingerprint(world, tmp_path, choices=other_choices(world, learning_rate=0.02)),
-        "rows": fingerprint(world, tmp_path, bench=one_row_set),
-        "method": fingerprint(world, tmp_path, bench=world.bench("kmeans", "textcnn")),
-        "labels asked": fingerprint(
-            world, tmp_path, bench=world.bench("random", "textcnn", evaluation_split=relabelled)
+        "rows": fingerprint(world, tmp_path, experiment=one_row_set),
+        "method": fingerprint(world, tmp_path, experiment=world.experiment("kmeans", "textcnn")),
+        "labels": fingerprint(
+            world,
+            tmp_path,
+            experiment=world.experiment("random", "textcnn", evaluation_split=relabelled),
         ),
-        "texts asked": fingerprint(
-            world, tmp_path, bench=world.bench("random", "textcnn", evaluation_split=reworded)
+        "texts": fingerprint(
+            world,
+            tmp_path,
+            experiment=world.experiment("random", "textcnn", evaluation_split=reworded),
         ),
-        "rows asked": fingerprint(
+        "evaluation rows": fingerprint(
             world,
             tmp_path,
             choices=world.choices.model_copy(update={"evaluation_rows": {"textcnn": 9}}),
@@ -56,25 +62,23 @@ def test_all_that_decides_the_scores_changes_the_fingerprint(world: World, tmp_p
     assert fingerprint(world, tmp_path) == found["as it is"]
 
 
-def test_what_a_user_changes_about_eda_makes_other_sets(
-    world: World, tmp_path: Path, spy: Spy
-) -> None:
-    bench = world.bench("eda", "lr")
+def test_settings_of_eda_change_its_sets(world: World, tmp_path: Path, spy: Spy) -> None:
+    experiment = world.experiment("eda", "lr")
     few = {"eda": {**world.baselines["eda"], "times": 3}}
-    (many,) = world.grid(tmp_path, sets=1).run([bench])
-    (less,) = world.grid(tmp_path, sets=1, baselines=few).run([bench])
+    (many,) = world.grid(tmp_path, sets=1).run([experiment])
+    (less,) = world.grid(tmp_path, sets=1, baselines=few).run([experiment])
     assert (many.rows, less.rows) == (80, 24)
     assert many.fingerprint != less.fingerprint
 
 
-def test_equal_rows_are_taught_once_whatever_the_method_is_called(
+def test_equal_rows_are_trained_on_once_whatever_the_method(
     world: World, tmp_path: Path, spy: Spy
 ) -> None:
     weights = {kernel: f"take_kernel_{kernel}" for kernel in ("exponential", "constant")}
     methods = " ".join(["take", *weights.values()])
     selection = {"selector": "random", "tempering": 0.0}  # draws the same rows under any weights
     cells = world.grid(tmp_path, sets=1, baselines={"selection": selection}).run(
-        [world.bench(methods, "textcnn")]
+        [world.experiment(methods, "textcnn")]
     )
     assert [cell.method for cell in cells] == methods.split()
     assert len({cell.fingerprint for cell in cells}) == 1
@@ -83,9 +87,9 @@ def test_equal_rows_are_taught_once_whatever_the_method_is_called(
     assert len(list((tmp_path / "cells").glob("*.json"))) == 1
 
 
-def test_a_user_s_file_makes_no_other_set_anew(world: World, tmp_path: Path) -> None:
+def test_a_user_s_file_does_not_remake_other_sets(world: World, tmp_path: Path) -> None:
     """Nor does the place of DiLM's sets: files count by contents, for their own method."""
     world.prepared.pool[["text", "label_name"]].to_csv(tmp_path / "rows.csv", index=False)
     for named in ({}, {"file": str(tmp_path / "rows.csv")}, {"dilm_root": str(tmp_path)}):
-        world.grid(tmp_path, sets=1, baselines=named).run([world.bench("random take", "lr")])
+        world.grid(tmp_path, sets=1, baselines=named).run([world.experiment("random take", "lr")])
     assert len(list((tmp_path / "sets").glob("*.json"))) == 2

@@ -28,16 +28,16 @@ def files(folder: Path, kind: str) -> dict[str, bytes]:
 
 
 def test_the_cells_are_the_plan(world: World, tmp_path: Path, spy: Spy) -> None:
-    bench = world.bench("full random", "lr textcnn siamese_lr")
+    experiment = world.experiment("full random", "lr textcnn siamese_lr")
     grid = world.grid(tmp_path, sets=3, trainings=2, full_sets=2)
-    plan = list(grid.plan(bench))
+    plan = list(grid.plan(experiment))
     assert plan == [
         *[("lr", "full", seed, 0) for seed in (0, 1)],  # solved to the optimum: trained once
         *[("lr", "random", seed, 0) for seed in (0, 1, 2)],
         *[("textcnn", "full", seed, training) for seed in (0, 1) for training in (0, 1)],
         *[("textcnn", "random", seed, training) for seed in (0, 1, 2) for training in (0, 1)],
     ]
-    cells = grid.run([bench])
+    cells = grid.run([experiment])
     assert [(c.learner, c.method, c.set_seed, c.training_seed) for c in cells] == plan
     assert {(c.corpus, c.budget, c.code_version, c.error) for c in cells} == {
         ("films", "4/class", "test", None)
@@ -51,18 +51,18 @@ def test_the_cells_are_the_plan(world: World, tmp_path: Path, spy: Spy) -> None:
 
 
 def test_trainings_differ_and_so_do_their_models(world: World, tmp_path: Path, spy: Spy) -> None:
-    world.grid(tmp_path, trainings=2).run([world.bench("random", "textcnn")])
-    asked = world.prepared.split()._texts
-    logits = {training.model.logits(asked).tobytes() for training in spy.trainings}
+    world.grid(tmp_path, trainings=2).run([world.experiment("random", "textcnn")])
+    queries = world.prepared.split()._texts
+    logits = {training.model.logits(queries).tobytes() for training in spy.trainings}
     assert len(logits) == 4
 
 
-def test_updates_are_matched_but_for_the_full_corpus(
+def test_updates_are_equal_except_for_the_full_corpus(
     world: World, tmp_path: Path, spy: Spy
 ) -> None:
     methods = "full random eda kmeans take distilled"
     cells = world.grid(tmp_path, full_updates=7).run(
-        [world.bench(methods, "lr textcnn transformer")]
+        [world.experiment(methods, "lr textcnn transformer")]
     )
     assert {len(training.rows) for training in spy.trainings} == {
         8,
@@ -77,9 +77,9 @@ def test_updates_are_matched_but_for_the_full_corpus(
         assert cell.updates == wanted
 
 
-def test_a_slow_learner_is_taught_by_fewer_methods(world: World, tmp_path: Path) -> None:
+def test_a_slow_learner_is_trained_with_fewer_methods(world: World, tmp_path: Path) -> None:
     grid = world.grid(tmp_path, sets=1, methods_by_learner={"textcnn": ("take", "random")})
-    cells = grid.run([world.bench("random kmeans", "lr textcnn")])
+    cells = grid.run([world.experiment("random kmeans", "lr textcnn")])
     assert [(cell.learner, cell.method) for cell in cells] == [
         ("lr", "random"),
         ("lr", "kmeans"),
@@ -87,10 +87,10 @@ def test_a_slow_learner_is_taught_by_fewer_methods(world: World, tmp_path: Path)
     ]
 
 
-def test_what_a_cell_says_of_itself(world: World, tmp_path: Path) -> None:
-    bench = world.bench("random", "lr textrnn")
+def test_the_fields_of_a_cell(world: World, tmp_path: Path) -> None:
+    experiment = world.experiment("random", "lr textrnn")
     grid = world.grid(tmp_path, sets=1)
-    linear, network = grid.run([bench])
+    linear, network = grid.run([experiment])
     assert (linear.rows, linear.missing_classes, linear.evaluation_rows) == (8, 0, 30)
     assert network.evaluation_rows == 12  # `evaluation_rows` of this learner
     assert linear.set_digest == network.set_digest != ""
@@ -108,13 +108,13 @@ def test_what_a_cell_says_of_itself(world: World, tmp_path: Path) -> None:
         assert cell.accuracy == np.mean(split._labels[rows] == predicted)
 
 
-def test_a_table_of_cells_is_the_cells(world: World, tmp_path: Path) -> None:
+def test_a_table_of_cells_round_trips(world: World, tmp_path: Path) -> None:
     grid = world.grid(tmp_path, sets=1)
-    bench = world.bench("random file", "lr textcnn")
+    experiment = world.experiment("random file", "lr textcnn")
     rows = world.prepared.pool[["text", "label_name"]]
     rows.to_csv(tmp_path / "rows.csv", index=False)
     grid = world.grid(tmp_path, sets=1, baselines={"file": str(tmp_path / "rows.csv")})
-    cells = grid.run([bench])
+    cells = grid.run([experiment])
     cells[0] = cells[0].model_copy(update={"error": "ValueError: no", "accuracy": None})
     cells_table(cells).to_parquet(tmp_path / "cells.parquet")
     rows_read = pd.read_parquet(tmp_path / "cells.parquet").to_dict("records")
@@ -129,13 +129,13 @@ def test_a_second_run_computes_nothing_whatever_the_method(
     world: World, tmp_path: Path, spy: Spy
 ) -> None:
     methods = " ".join(name for name in METHODS if name not in ("file", "dilm"))
-    bench = world.bench(methods, "lr textcnn")
-    cells = world.grid(tmp_path).run([bench])
+    experiment = world.experiment(methods, "lr textcnn")
+    cells = world.grid(tmp_path).run([experiment])
     assert [cell.error for cell in cells if cell.error] == []
     assert len(spy.trainings) > 50
     before = files(tmp_path, "cells"), files(tmp_path, "sets")
     spy.clear()
-    again = world.grid(tmp_path).run([world.bench(methods, "lr textcnn")])
+    again = world.grid(tmp_path).run([world.experiment(methods, "lr textcnn")])
     timeless = {"set_seconds"}  # `full` and `distilled` are made again: quicker than read
     assert [cell.model_dump(exclude=timeless) for cell in again] == [
         cell.model_dump(exclude=timeless) for cell in cells
@@ -145,9 +145,9 @@ def test_a_second_run_computes_nothing_whatever_the_method(
     assert (files(tmp_path, "cells"), files(tmp_path, "sets")) == before
 
 
-def test_a_killed_run_resumes_where_it_stopped(world: World, tmp_path: Path, spy: Spy) -> None:
-    bench = world.bench("random kmeans", "lr textcnn")
-    whole = world.grid(tmp_path / "whole").run([bench])
+def test_a_killed_run_resumes(world: World, tmp_path: Path, spy: Spy) -> None:
+    experiment = world.experiment("random kmeans", "lr textcnn")
+    whole = world.grid(tmp_path / "whole").run([experiment])
     spy.clear()
 
     def interrupt() -> None:
@@ -156,11 +156,11 @@ def test_a_killed_run_resumes_where_it_stopped(world: World, tmp_path: Path, spy
 
     spy.before_training = interrupt
     with pytest.raises(KeyboardInterrupt):
-        world.grid(tmp_path / "killed").run([bench])
+        world.grid(tmp_path / "killed").run([experiment])
     assert len(files(tmp_path / "killed", "cells")) == 5
     spy.before_training = lambda: None
     spy.clear()
-    resumed = world.grid(tmp_path / "killed").run([bench])
+    resumed = world.grid(tmp_path / "killed").run([experiment])
     assert len(spy.trainings) == len(whole) - 5
     assert spy.sets == []
     for one, other in zip(whole, resumed, strict=True):
@@ -191,18 +191,18 @@ DAMAGES = [truncated, of_another_version, of_another_kind, without_its_texts]
 def test_a_damaged_cell_is_computed_again(
     world: World, tmp_path: Path, spy: Spy, damage: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench = world.bench("random kmeans", "textcnn")
-    cells = world.grid(tmp_path).run([bench])
+    experiment = world.experiment("random kmeans", "textcnn")
+    cells = world.grid(tmp_path).run([experiment])
     path = tmp_path / "cells" / f"{cells[1].fingerprint}.json"
     path.write_bytes(damage(path.read_bytes()))
     spy.clear()
-    again = world.grid(tmp_path).run([bench])
+    again = world.grid(tmp_path).run([experiment])
     assert len(spy.trainings) == 1
     assert f"{path.name} is damaged" in caplog.text
     assert [cell.error for cell in again] == [None] * 4
     assert [cell.accuracy for cell in again] == [cell.accuracy for cell in cells]
     spy.clear()
-    world.grid(tmp_path).run([bench])
+    world.grid(tmp_path).run([experiment])
     assert spy.trainings == []
 
 
@@ -214,15 +214,15 @@ def with_another_word(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     "damage", [truncated, of_another_kind, without_its_texts, with_another_word]
 )
-def test_a_damaged_set_is_made_anew(world: World, tmp_path: Path, spy: Spy, damage: Any) -> None:
-    bench = world.bench("kmeans", "lr")
-    cells = world.grid(tmp_path, sets=1).run([bench])
+def test_a_damaged_set_is_made_again(world: World, tmp_path: Path, spy: Spy, damage: Any) -> None:
+    experiment = world.experiment("kmeans", "lr")
+    cells = world.grid(tmp_path, sets=1).run([experiment])
     (path,) = (tmp_path / "sets").iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     made = list(spy.sets)
     spy.clear()
-    again = world.grid(tmp_path, sets=1).run([bench])
+    again = world.grid(tmp_path, sets=1).run([experiment])
     assert spy.sets == made
     assert spy.trainings == []  # the same rows: the cell still stands
     assert [cell.set_digest for cell in again] == [cell.set_digest for cell in cells]
@@ -230,12 +230,12 @@ def test_a_damaged_set_is_made_anew(world: World, tmp_path: Path, spy: Spy, dama
 
 
 def test_only_what_is_stored_can_be_shown(world: World, tmp_path: Path, spy: Spy) -> None:
-    bench = world.bench("random kmeans full", "lr textcnn")
-    assert world.grid(tmp_path, stored=True).run([bench]) == []
-    some = world.grid(tmp_path).run([world.bench("random", "textcnn")])
+    experiment = world.experiment("random kmeans full", "lr textcnn")
+    assert world.grid(tmp_path, stored=True).run([experiment]) == []
+    some = world.grid(tmp_path).run([world.experiment("random", "textcnn")])
     spy.clear()
     before = files(tmp_path, "cells"), files(tmp_path, "sets")
-    shown = world.grid(tmp_path, stored=True).run([bench])
+    shown = world.grid(tmp_path, stored=True).run([experiment])
     assert shown == some
     assert spy.trainings == []
     assert {name for name, _, _ in spy.sets} <= {"full"}

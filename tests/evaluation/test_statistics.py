@@ -22,13 +22,13 @@ def nested(n_sets, n_trainings, between, within, seed, mean=0.7):
     }
 
 
-def test_the_two_sources_of_variation_are_told_apart():
+def test_the_two_sources_of_variation_are_separated():
     found = [summarise(nested(6, 4, between=0.03, within=0.01, seed=seed)) for seed in range(400)]
     assert np.mean([s.set_deviation**2 for s in found]) == pytest.approx(0.03**2, rel=0.1)
     assert np.mean([s.training_deviation**2 for s in found]) == pytest.approx(0.01**2, rel=0.1)
 
 
-def test_the_standard_error_is_how_far_the_mean_strays():
+def test_the_standard_error_is_the_deviation_of_the_mean():
     found = [summarise(nested(6, 4, between=0.03, within=0.01, seed=seed)) for seed in range(400)]
     strayed = np.std([s.mean for s in found])
     assert np.sqrt(np.mean([s.standard_error**2 for s in found])) == pytest.approx(strayed, rel=0.1)
@@ -39,7 +39,7 @@ def test_the_standard_error_is_how_far_the_mean_strays():
     assert naive < 0.7 * strayed
 
 
-def test_sets_of_unequal_trainings_count_alike():
+def test_sets_with_different_numbers_of_trainings_count_equally():
     cells = {Cell(0, 0): 0.6, Cell(1, 0): 0.8, Cell(1, 1): 0.8, Cell(1, 2): 0.8}
     found = summarise(cells)
     assert found.mean == pytest.approx(0.7)
@@ -54,7 +54,7 @@ def test_noise_alone_shows_no_variation_of_sets():
     assert found.training_deviation == pytest.approx(0.02 * np.sqrt(2))
 
 
-def test_what_cannot_be_told_is_not_said():
+def test_deviations_that_cannot_be_estimated_are_missing():
     one_each = summarise({Cell(0, 0): 0.7, Cell(1, 1): 0.8})
     assert (one_each.over, one_each.set_deviation, one_each.training_deviation) == (
         "sets",
@@ -78,7 +78,7 @@ def test_the_interval_is_that_of_a_paired_t_test():
     assert found.interval == pytest.approx((expected.low, expected.high))
 
 
-def test_the_interval_holds_the_truth_as_often_as_it_says():
+def test_the_interval_covers_the_truth_in_95_percent():
     hits = 0
     for seed in range(400):
         ours = nested(5, 3, 0.02, 0.02, seed, mean=0.73)
@@ -88,7 +88,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says():
     assert 0.92 <= hits / 400 <= 0.98
 
 
-def test_better_only_where_the_interval_excludes_0():
+def test_better_only_if_the_interval_excludes_0():
     base = {Cell(seed, 0): 0.70 + 0.001 * seed for seed in range(5)}
     above = {cell: score + 0.02 + 0.001 * (cell.set_seed % 2) for cell, score in base.items()}
     noisy = {cell: score + 0.02 * (-1) ** cell.set_seed for cell, score in base.items()}
@@ -97,7 +97,7 @@ def test_better_only_where_the_interval_excludes_0():
     assert paired_difference(noisy, base).verdict == "no difference shown"
 
 
-def test_seeds_that_change_nothing_are_no_evidence():
+def test_identical_differences_have_no_interval():
     ours, theirs = ({Cell(seed, 0): score for seed in range(5)} for score in (0.8, 0.7))
     found = paired_difference(ours, theirs)
     assert found.mean == pytest.approx(0.1)
@@ -124,7 +124,7 @@ def test_the_share_kept_has_the_error_of_a_ratio():
     assert found.standard_error == pytest.approx(np.std(draws[0] / draws[1]), rel=0.03)
 
 
-def test_scores_that_are_no_numbers_are_refused():
+def test_scores_that_are_not_finite_are_refused():
     with pytest.raises(InputError, match="not finite"):
         summarise({Cell(0, 0): float("nan")})
     with pytest.raises(InputError, match="no scores"):

@@ -51,7 +51,7 @@ RANDOM = [0.60, 0.62, 0.58, 0.61, 0.59]
 TAKE = [0.70, 0.71, 0.69, 0.72, 0.68]
 
 
-def test_a_row_says_what_its_cells_do():
+def test_a_row_summarises_its_cells():
     cells = cells_of("random", RANDOM) + cells_of(
         "take",
         [[0.70, 0.72], [0.80, 0.82]],
@@ -102,7 +102,7 @@ def test_differences_are_paired_by_seeds():
     assert np.isnan(take["margin"])
 
 
-def test_planted_differences_are_found_and_others_are_not():
+def test_real_differences_are_shown_and_others_are_not():
     shifted = {"below": -0.05, "above": 0.05, "same": 0.0}
     wobble = np.array([0.010, -0.010, 0.005, -0.005, 0.001])
     cells = cells_of("take", TAKE)
@@ -114,7 +114,7 @@ def test_planted_differences_are_found_and_others_are_not():
     assert set(found["pairs"]) == {5}
 
 
-def test_what_draws_nothing_is_one_observation():
+def test_a_method_and_learner_that_draw_nothing_are_one_observation():
     """No error of 0, however many seeds it was run with; but a comparison over the others' sets."""
     cells = cells_of("take", TAKE) + cells_of("herding", [0.65] * 5, one_set=True)
     found = row(summary_table(cells_table(cells), {}), method="herding")
@@ -125,7 +125,7 @@ def test_what_draws_nothing_is_one_observation():
     assert found["margin_verdict"] == "better"
 
 
-def test_one_set_under_several_seeds_has_trainings_alone():
+def test_one_set_under_several_seeds_varies_by_training_only():
     scores = [0.64, 0.66, 0.65, 0.67, 0.63]
     cells = cells_of("herding", scores, one_set=True, learner="textcnn", updates=200)
     found = summary_table(cells_table(cells), {}).iloc[0]
@@ -152,7 +152,7 @@ def test_a_learner_without_seed_adds_no_deviation():
     assert np.isnan(seeded["training_deviation"])
 
 
-def test_full_data_stands_beside_every_budget():
+def test_full_data_is_listed_at_every_budget():
     cells = cells_of("full", [0.9], budget="20/class", rows=1000)
     for budget in ("5/class", "20/class"):
         cells += cells_of("take", TAKE, budget=budget) + cells_of("random", RANDOM, budget=budget)
@@ -169,7 +169,7 @@ def test_full_data_stands_beside_every_budget():
         assert (full["share_kept"], full["n_cells"]) == (1.0, 1)
 
 
-def test_without_full_data_nothing_is_kept_of_it():
+def test_without_full_data_there_is_no_share_kept():
     found = summary_table(cells_table(cells_of("take", TAKE)), {})
     assert found[["share_kept", "share_kept_error", "vs_random", "margin"]].isna().all(axis=None)
 
@@ -196,7 +196,7 @@ def test_methods_without_common_seeds_have_no_difference():
     assert eda["other_mean"] == pytest.approx(0.60)
 
 
-def test_the_runner_up_is_a_rival_and_the_overall_one_may_be_a_variant():
+def test_the_runner_up_is_a_competitor_and_the_overall_one_may_be_a_variant():
     means = {"full": 0.9, "random": 0.6, "kmeans": 0.65, "take_swap": 0.69, "take": 0.7}
     cells = [c for name, mean in means.items() for c in cells_of(name, [mean, mean + 0.01])]
     found = comparisons_table(cells_table(cells), {})
@@ -204,7 +204,7 @@ def test_the_runner_up_is_a_rival_and_the_overall_one_may_be_a_variant():
     assert row(found, overall_runner_up=True)["other"] == "take_swap"
 
 
-def test_the_distilled_set_is_compared_where_take_was_not_run():
+def test_the_distilled_set_is_compared_if_take_was_not_run():
     cells = cells_of("random", RANDOM) + cells_of("distilled", [0.7])
     found = summary_table(cells_table(cells), {})
     random = row(found, method="random")
@@ -216,12 +216,12 @@ def test_the_distilled_set_is_compared_where_take_was_not_run():
     assert not both.loc[both["runner_up"], "other"].isin(["take", "distilled"]).any()
 
 
-def test_of_a_cell_that_is_there_twice_the_later_counts():
+def test_of_duplicate_cells_the_later_counts():
     cells = cells_of("take", [0.1]) + cells_of("take", [0.7])
     assert summary_table(cells_table(cells), {})["mean"].tolist() == [0.7]
 
 
-def test_nothing_gives_empty_tables_with_all_columns():
+def test_no_cells_give_empty_tables_with_all_columns():
     nothing, something = cells_table([]), cells_table(cells_of("take", TAKE))
     for make in (summary_table, comparisons_table):
         assert make(nothing, {}).empty

@@ -42,7 +42,7 @@ class World:
     choices: LearnerChoices
     baselines: dict[str, Any]
 
-    def bench(
+    def experiment(
         self, methods: str, learners: str, budget: str = BUDGET, name: str = "films", **parts: Any
     ) -> Experiment:
         prepared = replace(self.prepared, name=name, **parts)
@@ -117,7 +117,7 @@ def make_world(folder: Path) -> World:
     prepared = PreparedCorpus(
         name="films",
         corpus=corpus,
-        evaluation_split=table(30, 2, "asked"),
+        evaluation_split=table(30, 2, "eval"),
         embeddings=vectors,
         weights=weighed.weights,
         trajectory=trajectory,

@@ -101,7 +101,7 @@ def rows_of(project: Project, name: str = "corpus", n_rows: int = 6) -> pd.DataF
     return table(project, name)[["text", "label_name"]].groupby("label_name").head(n_rows)
 
 
-def test_what_cannot_be_meant_is_refused_before_anything_is_computed(ready: Project) -> None:
+def test_bad_requests_are_refused_before_anything_is_computed(ready: Project) -> None:
     """Every other kind of bad file: tests/pipelines/test_evaluation_nodes.py."""
     before = ready.artifacts()
     rows = pd.concat([rows_of(ready), rows_of(ready, "evaluation_split", 1)])

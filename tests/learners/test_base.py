@@ -50,7 +50,7 @@ def test_weights_are_relative() -> None:
     assert rows.relative_weights.tolist() == [0.5, 1.0, 1.5]
 
 
-def test_what_is_remembered_goes_when_the_texts_go() -> None:
+def test_cached_values_are_freed_with_their_texts() -> None:
     computed = []
     remembered = Remembered(lambda texts: computed.append(len(texts)) or len(texts))
     texts = Texts.of(["a"])

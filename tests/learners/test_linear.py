@@ -23,14 +23,14 @@ from tests.learners import toy
 CORPUS = Texts.of(["A good film, a GOOD plot", "it's a dull film", "naïve café über 42 x", "??"])
 
 
-def test_tfidf_is_scikit_learns() -> None:
+def test_tfidf_equals_scikit_learn() -> None:
     counts = WordCounts()
     counts(Texts.of(["words that other cells met before: zebra film"]))
-    asked = Texts.of(["good film zebra", "unheard", "a dull dull café"])
+    queries = Texts.of(["good film zebra", "unheard", "a dull dull café"])
     vocabulary = Vocabulary(counts, CORPUS)
     oracle = TfidfVectorizer().fit(CORPUS.columns[0])
     assert vocabulary.words == oracle.get_feature_names_out().tolist()
-    for texts in (asked, CORPUS):
+    for texts in (queries, CORPUS):
         expected = oracle.transform(texts.columns[0]).toarray()
         np.testing.assert_allclose(vocabulary(texts)[0].toarray(), expected, atol=1e-12)
 
@@ -45,8 +45,8 @@ def test_what_other_cells_counted_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("vocabulary", ["corpus", "rows"])
-def test_both_protocols_are_scikit_learns(vocabulary: str) -> None:
-    rows, asked, corpus = toy.single(12), toy.single(50, seed=1), toy.single(200, seed=2)
+def test_both_protocols_equal_scikit_learn(vocabulary: str) -> None:
+    rows, queries, corpus = toy.single(12), toy.single(50, seed=1), toy.single(200, seed=2)
     shared = Shared()
     shared.corpus = Vocabulary(shared.counts, corpus.texts)
     learner = make_learner(LinearSettings(vocabulary=vocabulary), shared)
@@ -54,8 +54,8 @@ def test_both_protocols_are_scikit_learns(vocabulary: str) -> None:
     oracle = TfidfVectorizer().fit(source.texts.columns[0])
     solver = LogisticRegression(max_iter=2000)
     solver.fit(oracle.transform(rows.texts.columns[0]), rows.labels)
-    expected = solver.decision_function(oracle.transform(asked.texts.columns[0]))
-    logits = learner.fit(rows, seed=0).logits(asked.texts)
+    expected = solver.decision_function(oracle.transform(queries.texts.columns[0]))
+    logits = learner.fit(rows, seed=0).logits(queries.texts)
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], expected, atol=1e-3)
     assert ("corpus" in learner.title) is (vocabulary == "corpus")
 
@@ -64,13 +64,13 @@ def test_protocols_differ() -> None:
     shared = Shared()
     shared.corpus = Vocabulary(shared.counts, toy.single(200, seed=2).texts)
     learners = [make_learner(LinearSettings(vocabulary=v), shared) for v in ("corpus", "rows")]
-    asked = toy.single(20, seed=1).texts
-    one, other = (learner.fit(toy.single(12), 0).logits(asked) for learner in learners)
+    queries = toy.single(20, seed=1).texts
+    one, other = (learner.fit(toy.single(12), 0).logits(queries) for learner in learners)
     assert not np.allclose(one, other)
     assert learners[0].identity != learners[1].identity
 
 
-def test_missing_classes_are_never_named() -> None:
+def test_missing_classes_are_never_predicted() -> None:
     learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
     texts, labels = toy.sentences(12, 0)
     model = learner.fit(TrainingRows(Texts.of(texts), labels * 2, 4), 0)
@@ -82,17 +82,17 @@ def test_missing_classes_are_never_named() -> None:
     assert model.logits(Texts.of([])).shape == only.logits(Texts.of([])).shape == (0, 4)
 
 
-def test_weights_move_the_answer() -> None:
+def test_weights_move_the_prediction() -> None:
     rows = toy.single(12)
     heavy = np.where(rows.labels == 1, 20.0, 1.0)
     learner = make_learner(LinearSettings(vocabulary="rows"), Shared())
-    asked = Texts.of(["unheard of"])
-    even = learner.fit(rows, 0).logits(asked)[0]
-    tilted = learner.fit(TrainingRows(rows.texts, rows.labels, 2, heavy), 0).logits(asked)[0]
+    queries = Texts.of(["unheard of"])
+    even = learner.fit(rows, 0).logits(queries)[0]
+    tilted = learner.fit(TrainingRows(rows.texts, rows.labels, 2, heavy), 0).logits(queries)[0]
     assert tilted[1] - tilted[0] > even[1] - even[0] + 0.5
 
 
-def test_siamese_lr_reads_what_is_between_the_texts() -> None:
+def test_siamese_lr_reads_the_relation_of_the_texts() -> None:
     """Label 1 where both texts share a telling word: neither text alone says so."""
     random = np.random.default_rng(0)
     left, right = random.integers(4, size=300), random.integers(4, size=300)
@@ -112,7 +112,7 @@ def test_sparse_pairs_agree_with_the_encoders_dense_ones() -> None:
     np.testing.assert_allclose(sparse_pairs(u, v).toarray(), expected, atol=1e-6)
 
 
-def test_the_wrong_task_is_refused_with_the_right_learner() -> None:
+def test_the_wrong_task_is_refused_and_the_right_learner_named() -> None:
     shared = Shared()
     with pytest.raises(InputError, match="use siamese_lr"):
         make_learner(LinearSettings(vocabulary="rows"), shared).fit(toy.pairs(), 0)

@@ -52,24 +52,24 @@ def test_padding_does_not_matter(pool: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_seed_decides_everything(kind: str, tmp_path: Path) -> None:
-    asked = toy.single(20, seed=1).texts
-    taught = learner(kind, tmp_path)
+    queries = toy.single(20, seed=1).texts
+    network = learner(kind, tmp_path)
     torch.manual_seed(1)
-    first = taught.fit(toy.single(), seed=5).logits(asked)
+    first = network.fit(toy.single(), seed=5).logits(queries)
     torch.manual_seed(2)
     before = torch.get_rng_state()
-    again = taught.fit(toy.single(), seed=5).logits(asked)
+    again = network.fit(toy.single(), seed=5).logits(queries)
     assert (first == again).all()
     assert torch.equal(torch.get_rng_state(), before), "other random numbers were disturbed"
-    assert not np.allclose(first, taught.fit(toy.single(), seed=6).logits(asked))
+    assert not np.allclose(first, network.fit(toy.single(), seed=6).logits(queries))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_count(kind: str, tmp_path: Path) -> None:
-    rows, asked = toy.single(), Texts.of(["film"])
+    rows, queries = toy.single(), Texts.of(["film"])
     heavy = TrainingRows(rows.texts, rows.labels, 2, np.where(rows.labels == 1, 50.0, 1.0))
-    taught = learner(kind, tmp_path)
-    even, tilted = (taught.fit(r, seed=0, updates=10).logits(asked)[0] for r in (rows, heavy))
+    network = learner(kind, tmp_path)
+    even, tilted = (network.fit(r, seed=0, updates=10).logits(queries)[0] for r in (rows, heavy))
     assert tilted[1] - tilted[0] > even[1] - even[0]
 
 
@@ -110,7 +110,7 @@ def test_words_are_looked_up_once(tmp_path: Path) -> None:
     assert one.words.ids(texts) is other.words.ids(texts)
 
 
-def test_vectors_are_read_alike_from_text_json_and_cache(tmp_path: Path) -> None:
+def test_vectors_are_equal_from_text_json_and_cache(tmp_path: Path) -> None:
     file = toy.glove(tmp_path)
     plain = load_word_vectors(WordVectorSettings(source=str(file)))
     cache = tmp_path / "cache"
@@ -146,7 +146,9 @@ def test_unknown_words_are_counted_and_texts_cut(tmp_path: Path) -> None:
         ("e.json", "{}", "not wink-embeddings' format"),
     ],
 )
-def test_vector_files_that_are_none(name: str, content: str, message: str, tmp_path: Path) -> None:
+def test_bad_vector_files_are_refused(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError) as refused:
         load_word_vectors(WordVectorSettings(source=str(tmp_path / name)))
@@ -191,7 +193,7 @@ def test_real_token_vectors_know_what_words_mean() -> None:
     assert cosine(good, great) > cosine(good, bank) + 0.2
 
 
-def test_token_vectors_that_are_not_installed_say_how(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_token_vectors_say_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install wordllama"):
         load_word_vectors(WordVectorSettings())

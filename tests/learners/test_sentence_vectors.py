@@ -14,7 +14,7 @@ from take.learners import LinearSettings, SentenceVectors, Shared, Texts, Traini
 pytestmark = pytest.mark.encoder
 
 
-def test_phi_tells_pairs_that_share_no_word(tmp_path: Path) -> None:
+def test_phi_separates_pairs_that_share_no_word(tmp_path: Path) -> None:
     """Whether two texts speak of one thing: TF-IDF has nothing to go by."""
     phi = SentenceVectors(Encoder(EncoderSettings(backend="torch"), tmp_path))
     shared = Shared(phi=phi)
@@ -24,11 +24,13 @@ def test_phi_tells_pairs_that_share_no_word(tmp_path: Path) -> None:
     columns = left * 2, alike + alike[2:] + alike[:2]
     rows = TrainingRows(Texts.of(*columns), np.array([1] * 4 + [0] * 4), 2)
     model = learner.fit(rows, seed=0)
-    asked = Texts.of(["the cat slept", "the cat slept"], ["a kitten dozed", "stocks fell sharply"])
-    logits = model.logits(asked)
+    queries = Texts.of(
+        ["the cat slept", "the cat slept"], ["a kitten dozed", "stocks fell sharply"]
+    )
+    logits = model.logits(queries)
     lead = logits[:, 1] - logits[:, 0]
     assert lead[0] > lead[1]
-    assert phi(asked) is phi(asked)
-    assert phi(asked).shape == (2, 4 * 384)
+    assert phi(queries) is phi(queries)
+    assert phi(queries).shape == (2, 4 * 384)
     assert "embedded (torch)" in learner.title
     assert learner.identity != make_learner(LinearSettings(features="phi"), shared).identity

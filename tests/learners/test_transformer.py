@@ -49,13 +49,13 @@ def test_a_toy_task_is_learnt(folder: Path) -> None:
     assert toy.accuracy(model, toy.single(100, seed=9)) > 0.9
 
 
-def test_each_cell_begins_from_the_pretrained_weights(folder: Path) -> None:
+def test_each_cell_starts_from_the_pretrained_weights(folder: Path) -> None:
     learner = make_learner(settings(folder), Shared())
-    asked = toy.single(20, seed=1).texts
-    first = learner.fit(toy.single(), seed=3, updates=5).logits(asked)
+    queries = toy.single(20, seed=1).texts
+    first = learner.fit(toy.single(), seed=3, updates=5).logits(queries)
     learner.fit(toy.single(seed=4), seed=0, updates=5)
-    assert (learner.fit(toy.single(), seed=3, updates=5).logits(asked) == first).all()
-    other = learner.fit(toy.single(), seed=4, updates=5).logits(asked)
+    assert (learner.fit(toy.single(), seed=3, updates=5).logits(queries) == first).all()
+    other = learner.fit(toy.single(), seed=4, updates=5).logits(queries)
     assert not np.allclose(other, first)
 
 
@@ -78,7 +78,7 @@ def test_a_narrowed_vocabulary_changes_nothing(
     for place in (folder, tmp_path / "gemma"):
         learner = make_learner(settings(place, training=training), Shared())
         rows = TrainingRows(Texts.of(["the film is good", "bad plot"]), np.array([1, 0]), 2)
-        asked = toy.single(20, seed=1).texts  # with words that were not taught
+        queries = toy.single(20, seed=1).texts  # with words that are not in the training rows
         narrow = learner.fit(rows, seed=0)
         with monkeypatch.context() as patched:
             patched.setattr(transformer_module, "Narrowed", _NotNarrowed)
@@ -87,7 +87,7 @@ def test_a_narrowed_vocabulary_changes_nothing(
         assert states[0].keys() == states[1].keys()
         for name in states[0]:
             torch.testing.assert_close(states[0][name], states[1][name], atol=1e-5, rtol=1e-4)
-        np.testing.assert_allclose(narrow.logits(asked), whole.logits(asked), atol=1e-3)
+        np.testing.assert_allclose(narrow.logits(queries), whole.logits(queries), atol=1e-3)
 
 
 class _NotNarrowed:
@@ -178,7 +178,7 @@ def test_tokens_and_weights_are_shared(folder: Path) -> None:
     assert one.identity != other.identity
 
 
-def test_identity_follows_the_weights_not_the_place(folder: Path, tmp_path: Path) -> None:
+def test_identity_depends_on_the_weights_not_the_path(folder: Path, tmp_path: Path) -> None:
     moved = toy.bert(tmp_path)
     first = make_learner(settings(folder), Shared()).identity
     assert make_learner(settings(moved), Shared()).identity == first
@@ -186,17 +186,17 @@ def test_identity_follows_the_weights_not_the_place(folder: Path, tmp_path: Path
     assert make_learner(settings(moved), Shared()).identity != first
 
 
-def test_models_that_cannot_be_had_are_named(folder: Path, tmp_path: Path) -> None:
-    asked = toy.single()
+def test_unavailable_models_are_named(folder: Path, tmp_path: Path) -> None:
+    queries = toy.single()
     with pytest.raises(InputError, match="has no config.json"):
-        make_learner(settings(tmp_path), Shared()).fit(asked, 0)
+        make_learner(settings(tmp_path), Shared()).fit(queries, 0)
     with pytest.raises(InputError, match="without a revision"):
-        make_learner(settings(Path("some/model")), Shared()).fit(asked, 0)
+        make_learner(settings(Path("some/model")), Shared()).fit(queries, 0)
     with pytest.raises(InputError, match="at most 64"):
-        make_learner(settings(folder, max_tokens=65), Shared()).fit(asked, 0)
+        make_learner(settings(folder, max_tokens=65), Shared()).fit(queries, 0)
 
 
-def test_a_loss_that_is_not_a_number_stops(folder: Path) -> None:
+def test_a_loss_that_is_not_a_number_is_an_error(folder: Path) -> None:
     training = UpdateSettings(learning_rate=1e30, updates=20)
     learner = make_learner(settings(folder, training=training), Shared())
     with pytest.raises(InputError, match="lower learning_rate"):
@@ -205,7 +205,7 @@ def test_a_loss_that_is_not_a_number_stops(folder: Path) -> None:
 
 @pytest.mark.encoder
 def test_the_real_minilm_learns_a_toy_task_in_a_few_steps() -> None:
-    """Real weights: words it was never taught are told apart, because it knew them before."""
+    """Real weights: words outside the training rows are classified, because it knew them before."""
     rows = TrainingRows(
         Texts.of(
             ["a wonderful film", "an awful film", "i loved every minute", "i hated every minute"]
@@ -216,13 +216,13 @@ def test_the_real_minilm_learns_a_toy_task_in_a_few_steps() -> None:
     training = UpdateSettings(learning_rate=3e-4, updates=15, warmup_share=0.2)
     learner = make_learner(TransformerSettings(training=training), Shared())
     model = learner.fit(rows, seed=0)
-    asked = ["a superb story", "a terrible story", "delightful and warm", "a dreadful bore"]
-    assert model.predict(Texts.of(asked)).tolist() == [1, 0, 1, 0]
+    queries = ["a superb story", "a terrible story", "delightful and warm", "a dreadful bore"]
+    assert model.predict(Texts.of(queries)).tolist() == [1, 0, 1, 0]
     assert "MiniLM" in learner.title
 
 
 @pytest.mark.lm
-def test_the_real_smollm2_is_taught_and_named(tmp_path: Path) -> None:
+def test_the_real_smollm2_is_trained_and_named(tmp_path: Path) -> None:
     """Real weights, two updates: the rows it saw become likelier."""
     rows = TrainingRows(Texts.of(["a wonderful film", "an awful film"]), np.array([1, 0]), 2)
     training = UpdateSettings(learning_rate=1e-4, updates=2)

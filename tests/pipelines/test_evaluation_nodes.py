@@ -70,7 +70,7 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
         assert not any(text in content for text in texts)
 
 
-def test_a_second_evaluation_reads_what_the_first_has_kept(world: World, tmp_path: Path) -> None:
+def test_a_second_evaluation_reuses_the_stored_cells(world: World, tmp_path: Path) -> None:
     first = evaluated_cells(world, tmp_path)
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     again = evaluated_cells(world, tmp_path)
@@ -105,10 +105,10 @@ def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_pat
 
 def test_other_rows_under_the_same_name_are_evaluated_again(world: World, tmp_path: Path) -> None:
     rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
-    asked = {"methods": "random", "learners": "lr_rows", "baselines": user_file(tmp_path)}
+    requested = {"methods": "random", "learners": "lr_rows", "baselines": user_file(tmp_path)}
     for count in (6, 5):
         rows.iloc[:count].to_csv(tmp_path / "rows.csv", index=False)
-        cells = evaluated_cells(world, tmp_path, **asked)
+        cells = evaluated_cells(world, tmp_path, **requested)
         assert set(cells.query("method == 'file'")["rows"]) == {count}
     with pytest.raises(InputError, match="no file is named.*evaluation.baselines.file"):
         evaluated_cells(world, tmp_path, methods="file random", learners="lr_rows")
@@ -136,7 +136,7 @@ def bad_files(world: World) -> dict[str, tuple[pd.DataFrame, tuple[str, ...]]]:
         ),
         "copied row": (
             pd.concat([good, copied]),
-            ("1 of 7 rows are copied", "row 7 (evaluation row asked-0)", "remove them"),
+            ("1 of 7 rows are copied", "row 7 (evaluation row eval-0)", "remove them"),
         ),
         "pairs": (
             good.rename(columns={"text": "text_a"}).assign(text_b="b"),
@@ -244,7 +244,7 @@ def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -
     assert nodes.summarise_cells(nothing, {}).report.cells == 0
 
 
-def test_a_quick_benchmark_is_a_part_of_it(world: World, tmp_path: Path) -> None:
+def test_a_quick_benchmark_runs_part_of_the_grid(world: World, tmp_path: Path) -> None:
     quick = {"methods": "random take", "learners": "lr", "sets": 1}
     cells = benchmarked_cells(world, tmp_path, quick=True, quickly=quick, corpora="plays")
     assert cells[["corpus", "budget", "method", "learner"]].values.tolist() == [
@@ -252,7 +252,7 @@ def test_a_quick_benchmark_is_a_part_of_it(world: World, tmp_path: Path) -> None
     ]
 
 
-def test_what_cannot_be_run_is_refused_first(world: World, tmp_path: Path) -> None:
+def test_bad_requests_are_refused_first(world: World, tmp_path: Path) -> None:
     command = "kedro run --pipeline=distill --params=corpus=imdb"
     with pytest.raises(
         InputError, match=f"'imdb' has no pool yet; ready are films, plays.*{command}"
@@ -270,7 +270,7 @@ def test_what_cannot_be_run_is_refused_first(world: World, tmp_path: Path) -> No
         ({"methods": "random distilled"}, "distilled.*pipeline 'evaluation'"),
     ],
 )
-def test_what_is_wrong_with_the_last_corpus_is_refused_before_the_first_is_run(
+def test_mistakes_about_the_last_corpus_are_refused_before_the_first_is_run(
     world: World, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):

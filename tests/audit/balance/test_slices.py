@@ -23,7 +23,7 @@ def evaluated(
     """Two learners, one of which (textrnn) is evaluated on 12 of the 30 rows."""
     folder = tmp_path_factory.mktemp("cells")
     grid = world.grid(folder, sets=2, trainings=2)
-    cells = cells_table(grid.run([world.bench("distilled random", "lr textrnn")]))
+    cells = cells_table(grid.run([world.experiment("distilled random", "lr textrnn")]))
     return cells, CellStore(folder).predictions_table(cells, "distilled")
 
 

@@ -32,7 +32,7 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def test_words_are_replaced_by_synonyms_wherever_they_stand():
+def test_words_are_replaced_by_synonyms_wherever_they_occur():
     words = TEXT.split()
     for seed in range(20):
         changed = replaced(words, 2, synonyms, rng(seed))
@@ -47,7 +47,7 @@ def test_punctuation_around_a_replaced_word_stays():
     assert replaced(["(Film,", "the"], 1, {"film": ("movie",)}.get, rng()) == ["(movie,", "the"]
 
 
-def test_function_words_are_never_replaced_nor_asked_for():
+def test_function_words_are_never_replaced_nor_looked_up():
     words = ["the", "of", "to", "not"]
     assert replaced(words, 3, lambda word: ("x",), rng()) == words
     assert inserted(words, 3, lambda word: ("x",), rng()) == words
@@ -81,19 +81,19 @@ def test_deletion_drops_a_share_and_never_everything():
 def test_a_share_alpha_of_the_words_changes():
     text = " ".join(["dull"] + [f"w{i}" for i in range(39)])
 
-    def asked(word):
+    def lookup(word):
         return (f"new_{word}",)
 
-    made = augmented((text,), EdaSettings(times=41), asked, rng())
+    made = augmented((text,), EdaSettings(times=41), lookup, rng())
     added = {variant[0].count("new_") for variant in made}
     assert added == {0, 4}  # ⌊0.1 · 40⌋ by replacement and insertion; none by swap and deletion
 
 
 def test_all_four_operations_take_part_and_both_texts_of_a_pair_change_alike():
     row = ("dull film war", "boring movie warfare here")
-    asked = {**SYNONYMS, "boring": ("dull",), "movie": ("film",), "warfare": ("war",)}.get
+    queries = {**SYNONYMS, "boring": ("dull",), "movie": ("film",), "warfare": ("war",)}.get
     kinds = Counter()
-    for before_after in augmented(row, EdaSettings(times=41, alpha=0.5), asked, rng(3)):
+    for before_after in augmented(row, EdaSettings(times=41, alpha=0.5), queries, rng(3)):
         kind = [
             _kind(before.split(), after.split())
             for before, after in zip(row, before_after, strict=True)
@@ -115,14 +115,14 @@ def _kind(before, after):
 
 
 @pytest.mark.parametrize("times", [1, 2, 5, 10])
-def test_there_are_as_many_variants_as_asked_for_of_any_text(times):
+def test_any_text_gets_the_requested_number_of_variants(times):
     for text in ("one", "?!", TEXT):
         made = augmented((text,), EdaSettings(times=times), synonyms, rng())
         assert len(made) == times - 1
         assert all(variant.strip() for (variant,) in made)
 
 
-def test_synonyms_are_of_all_kinds_and_forms_sorted(wordnet):
+def test_synonyms_cover_all_parts_of_speech_and_forms(wordnet):
     found = load_wordnet(wordnet)
     assert found.synsets == 6
     assert found.synonyms("Film") == ("motion picture", "movie", "shoot")

@@ -122,7 +122,7 @@ def test_byte_order_marks_and_line_ends_do_not_matter(tmp_path, content):
 
 
 @pytest.mark.parametrize("start", ["", "\n", "\ufeff"])
-def test_ids_may_be_strings_and_blank_lines_cost_no_column(tmp_path, start):
+def test_ids_may_be_strings_and_blank_lines_are_skipped(tmp_path, start):
     made = raw(tmp_path / "set.jsonl", (start + JSON).encode())
     assert made.labels.tolist() == [0, 1, 2]
     assert made.weights.tolist() == [1.0, 0.5, 1.5]
@@ -147,12 +147,12 @@ def test_damaged_files_are_refused_by_name(tmp_path, message):
     assert "set.csv" in str(caught.value)
 
 
-def test_json_beyond_all_measure_is_refused(tmp_path):
+def test_deeply_nested_json_is_refused(tmp_path):
     with pytest.raises(InputError, match="line 1: malformed JSON"):
         raw(tmp_path / "set.jsonl", b"[" * 100_000)
 
 
-def test_repeated_rows_are_used_and_warned_of(tmp_path, caplog):
+def test_repeated_rows_are_used_with_a_warning(tmp_path, caplog):
     made = evaluated(
         tmp_path / "set.csv",
         {"text": ["a", "a", "b", "a"], "label": ["bad", "bad", "fair", "good"]},

@@ -34,7 +34,7 @@ def phi_of(material, rows):
 @quiet
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("name", SOURCES)
-def test_rows_are_distinct_as_many_as_asked_and_the_source_s_own(name, pairs):
+def test_rows_are_distinct_fill_the_budget_and_come_from_the_source(name, pairs):
     material = make_material(pairs, budgets=(2, 0, 3))
     made = method(name)(material, SETTINGS, seed=3)
     assert made.source == SOURCES[name]
@@ -66,7 +66,7 @@ def test_full_is_the_corpus_as_it_is(material):
     assert made.labels.tolist() == material.corpus.labels.tolist()
 
 
-def test_unstratified_rows_leave_the_classes_to_chance(material):
+def test_unstratified_rows_have_random_classes(material):
     counts = [
         np.bincount(method("random_unstratified")(material, SETTINGS, seed).labels, minlength=3)
         for seed in range(200)
@@ -94,7 +94,7 @@ def one_class(points, budget):
 
 @pytest.mark.parametrize("name", ["random", "random_unstratified", "herding", "kcenters", "kmeans"])
 @pytest.mark.parametrize("budget", [1, 3, 8])
-def test_rows_are_distinct_where_all_are_equal_or_all_are_taken(name, budget):
+def test_rows_are_distinct_even_if_all_are_equal_or_all_are_taken(name, budget):
     """K-means then has clusters without rows, and k-centres no row that is farther than another."""
     points = np.tile(np.eye(1, 4), (8, 1))
     rows = method(name)(one_class(points, budget), SETTINGS, seed=1).rows
@@ -102,7 +102,7 @@ def test_rows_are_distinct_where_all_are_equal_or_all_are_taken(name, budget):
 
 
 @pytest.mark.parametrize("name", ["herding", "kcenters", "kmeans"])
-def test_rows_are_the_same_where_they_do_not_fit_into_memory(name, material, monkeypatch):
+def test_rows_are_the_same_if_they_do_not_fit_into_memory(name, material, monkeypatch):
     """16 MB is the least that can be set."""
     held = method(name)(material, SETTINGS, 0)
     read = type(material).vectors

@@ -39,20 +39,20 @@ def test_every_kernel_is_a_method_and_no_selector_hides_another_method():
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_is_asked_for_its_weights_and_no_other(name):
-    asked = []
+def test_only_the_weights_of_the_named_kernel_are_computed(name):
+    queries = []
 
     def weights(kernel):
-        asked.append(kernel)
+        queries.append(kernel)
         return kernel_weights(kernel)
 
     made = method(f"take_kernel_{name}")(make_material(kernel_weights=weights), FACILITY, 0)
     as_weights = make_material(weights=kernel_weights(name), kernel_weights=None)
-    assert asked == [name]
+    assert queries == [name]
     assert made.digest == method("take")(as_weights, FACILITY, 0).digest
 
 
-def test_variants_are_not_computed_unless_asked_for():
+def test_variants_are_computed_on_demand():
     def never(*_):
         raise AssertionError
 
@@ -122,7 +122,7 @@ def test_real_candidates_are_as_many_as_the_pool_s_and_known_rows_first():
     assert candidates.numbers.tolist() != corpus_rows(material, seed=1).numbers.tolist()
 
 
-def test_real_candidates_that_were_unseen_are_asked_no_more():
+def test_unseen_rows_that_become_candidates_are_not_exam_rows():
     unseen = np.arange(10, 90)
     material = make_material(unseen=unseen)
     candidates = corpus_rows(material, seed=0)
@@ -136,7 +136,7 @@ def test_real_candidates_that_were_unseen_are_asked_no_more():
     assert (candidates.table.phi.read(0, len(rows)) == rows).all()
 
 
-def test_no_row_is_asked_whose_text_is_a_candidate_s():
+def test_no_exam_row_has_the_text_of_a_candidate():
     corpus = labelled(90, 1)
     texts = [text.upper() for text in corpus.texts[0]]
     texts[50] = f" {texts[3]}"  # the same row but for a blank, and perhaps another label
@@ -148,7 +148,7 @@ def test_no_row_is_asked_whose_text_is_a_candidate_s():
 
 
 def test_real_candidates_are_enough_for_the_budget():
-    """Of unseen rows, half are left to be asked: but the budget comes first."""
+    """Half of the unseen rows stay exam rows, unless the budget needs them."""
     candidates = corpus_rows(make_material(budgets=(28, 4, 4), pool=labelled(30, 2)), seed=0)
     assert classes_of(candidates) == [28, 10, 10]
     candidates = corpus_rows(make_material(pool=labelled(600, 2), unseen=None), seed=0)
@@ -156,7 +156,7 @@ def test_real_candidates_are_enough_for_the_budget():
     assert candidates.unseen is None
 
 
-def test_exam_never_asks_a_real_candidate(monkeypatch):
+def test_exam_rows_are_never_candidates(monkeypatch):
     given = []
     inner = SELECTORS["exam"]
 
@@ -168,9 +168,9 @@ def test_exam_never_asks_a_real_candidate(monkeypatch):
     material = make_material()
     made = method("take_real")(material, EXAM, 0)
     candidates = {text for column in given[0].pool.texts for text in column}
-    asked = {material.corpus.texts[0][row] for row in given[0].unseen}
-    assert asked
-    assert not asked & candidates
+    queries = {material.corpus.texts[0][row] for row in given[0].unseen}
+    assert queries
+    assert not queries & candidates
     assert made.texts == [[material.corpus.texts[0][row] for row in made.rows]]
 
 
@@ -215,7 +215,7 @@ def test_equal_materials_have_one_identity(tmp_path):
     assert make_material(**others).identity == first.identity
 
 
-def test_digests_tell_texts_labels_and_weights_apart():
+def test_digests_depend_on_texts_labels_and_weights():
     rows = training_set()
     other_text = [["A", *rows.texts[0][1:]]]
     moved = [["ab", "c", *rows.texts[0][2:]]], [["a", "bc", *rows.texts[0][2:]]]

@@ -41,7 +41,7 @@ def line(text, method):
 
 
 @pytest.mark.parametrize("width", [60, 100])
-def test_it_fits_however_many_learners_there_are(width):
+def test_the_table_fits_the_width_with_any_number_of_learners(width):
     text = readable_table(summary_table(cells_table(cells()), {}), width)
     assert max(map(len, text.splitlines())) <= width
     for learner in LEARNERS:
@@ -62,12 +62,12 @@ def test_one_observation_has_no_error():
     assert "no ±" in text
 
 
-def test_without_full_data_nothing_is_said_of_it():
+def test_without_full_data_there_is_no_row_for_the_share():
     text = table(["lr"], {name: METHODS[name] for name in ("random", "take")})
     assert "/ full" not in text
 
 
-def test_without_a_difference_that_is_said():
+def test_the_legend_says_if_no_difference_is_shown():
     text = table(["lr"], {name: METHODS[name] for name in ("close", "take")})
     assert "▼ ▲    nowhere: no method is shown to be below or above take at 95 %" in text
 
@@ -78,5 +78,5 @@ def test_failures_are_named():
     assert "failed  random with lr (3 of 3); take with lr (1 of 3)" in text
 
 
-def test_nothing_is_said_to_be_nothing():
+def test_an_empty_summary_says_so():
     assert "no scores" in readable_table(summary_table(cells_table([]), {}))

@@ -73,7 +73,7 @@ def test_an_unknown_learner_is_refused() -> None:
         {"baselines": {"fiel": "rows.csv"}},
     ],
 )
-def test_what_makes_no_sense_is_refused(given: dict) -> None:
+def test_invalid_values_are_refused(given: dict) -> None:
     with pytest.raises(ValidationError):
         EvaluationSettings(**given)
 
@@ -100,7 +100,7 @@ def test_word_vectors_reach_both_networks_and_no_other_setting_of_theirs() -> No
     assert LearnerChoices().of("textrnn") == DEFAULTS["textrnn"]
 
 
-def test_logistic_regression_comes_in_two() -> None:
+def test_logistic_regression_has_a_form_for_each_task() -> None:
     names = ("lr", "lr_rows", "siamese_lr", "siamese_lr_phi", "textcnn", "transformer")
     choices = LearnerChoices()
     assert choices.suited(names, pairs=False) == ("lr", "lr_rows", "textcnn", "transformer")
@@ -126,7 +126,7 @@ def test_the_quick_grid_is_the_grid_with_less() -> None:
     assert BenchmarkSettings(budgets=budgets).budgets_of("imdb") == ("20/class",)
 
 
-def test_budgets_are_budgets() -> None:
+def test_budgets_are_validated() -> None:
     assert BenchmarkSettings(budgets={"sst2": [40, "0.1%"]}).budgets_of("sst2") == ("40", "0.1%")
     for wrong in (["20/clas"], ["0/class"], ["200%"], [], [[5]], None):
         with pytest.raises(ValidationError, match="budgets.sst2"):

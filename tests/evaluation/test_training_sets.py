@@ -14,7 +14,7 @@ from take.evaluation.training_sets import make_set
 from tests.evaluation.methods.conftest import make_material
 
 
-def test_a_search_that_is_done_leaves_the_others_alone(
+def test_a_finished_search_leaves_other_searches_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`exam` clears its folder when it is done, whoever else's searches are in it."""

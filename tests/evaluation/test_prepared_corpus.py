@@ -37,7 +37,7 @@ def test_material_is_the_run_s_rows_weights_and_pool(world: World) -> None:
     assert material(world, "10").budgets == (5, 5)
     assert set(found.unseen) == set(range(60, 160))  # the generator has learnt the first sixty
     assert found.evaluation.of([[f"  {prepared.evaluation_split['text'][3].upper()}!"]]) == [
-        (0, "asked-3")
+        (0, "eval-3")
     ]
 
 
@@ -59,7 +59,7 @@ def test_weights_by_the_scored_kernel_are_the_scored_ones(world: World) -> None:
     assert found.kernel_weights("last") is by_kernel["last"]  # methods ask for each set
 
 
-def test_kernel_weights_are_of_the_trajectory_whatever_the_corpus_was_scored_by(
+def test_kernel_weights_are_of_the_trajectory_whichever_scorer_was_used(
     world: World,
 ) -> None:
     other = SCORING.model_copy(update={"scorer": "uniform", "kernel": (0.0, 1.0, 0.0, 0.0)})
@@ -67,7 +67,7 @@ def test_kernel_weights_are_of_the_trajectory_whatever_the_corpus_was_scored_by(
     np.testing.assert_array_equal(found, material(world).kernel_weights("exponential"))
 
 
-def test_the_unfiltered_pool_has_the_contradicted_rows_back_and_no_others(world: World) -> None:
+def test_the_unfiltered_pool_adds_the_contradicted_rows_only(world: World) -> None:
     found, ledger = material(world).unfiltered(), world.prepared.ledger
     contradicted = ledger.loc[ledger["reason"] == Reason.LABEL_CONTRADICTED, "text"]
     assert len(contradicted) == CONTRADICTED
@@ -95,7 +95,7 @@ def test_distilled_rows_are_those_of_the_run(world: World) -> None:
     assert material(world, distilled=None).distilled is None
 
 
-def test_what_decides_the_sets_is_in_the_identity_and_the_split_is_not(world: World) -> None:
+def test_the_identity_covers_what_decides_the_sets_but_not_the_split(world: World) -> None:
     known, prepared = material(world).identity, world.prepared
     assert material(world).identity == known
     others = {
