@@ -52,7 +52,7 @@ def cell_files(project: Project) -> dict[Path, int]:
 
 def test_an_evaluation_is_shown_reused_and_extended_by_a_user_s_file(ready: Project) -> None:
     output = ready.kedro(*evaluation())
-    assert is_run(output, "evaluate_distilled")
+    assert is_run(output, "evaluation.evaluate_distilled")
     shown = ready.newest("evaluation_table.txt").read_text(encoding="utf-8").strip()
     assert shown in output
     for word in ("distilled", "random", "full", "lr_rows"):
@@ -82,7 +82,7 @@ def test_an_evaluation_is_shown_reused_and_extended_by_a_user_s_file(ready: Proj
         "evaluation.baselines.file=rows.csv", "evaluation.learners=lr lr_rows lr_phi"
     )
     more = ready.kedro(*given)
-    assert is_run(more, "evaluate_distilled")
+    assert is_run(more, "evaluation.evaluate_distilled")
     assert {path: stamp for path, stamp in cell_files(ready).items() if path in kept} == kept
     assert ready.newest("evaluation_table.txt").read_text(encoding="utf-8").strip() in more
     cells = table(ready, "evaluation_cells")
@@ -131,7 +131,7 @@ def test_a_quick_benchmark_runs_on_every_corpus_with_a_pool(ready: Project) -> N
     assert set(cells["corpus"]) == {"films"}
     assert cells.groupby("method").size().to_dict() == {"random": 2, "take": 2, "full": 1}
     assert "films" in ready.newest("benchmark_table.txt").read_text(encoding="utf-8")
-    assert is_run(output, "run_benchmark")
+    assert is_run(output, "benchmark.run_benchmark")
 
     before = ready.artifacts()
     refused = ready.kedro(
