@@ -92,7 +92,7 @@ def test_an_evaluation_is_shown_reused_and_extended_by_a_user_s_file(ready: Proj
 
     # The same name, other rows.
     rows.iloc[:-1].to_csv(ready.path / "rows.csv", index=False)
-    assert is_run(ready.kedro(*given), "evaluate_distilled")
+    assert is_run(ready.kedro(*given), "evaluation.evaluate_distilled")
     found = table(ready, "evaluation_cells").query("method == 'file'")
     assert set(found["rows"]) == {len(rows) - 1}
 
@@ -109,7 +109,7 @@ def test_bad_requests_are_refused_before_anything_is_computed(ready: Project) ->
     copied = ready.kedro(*evaluation("evaluation.baselines.file=rows.csv"), ok=False)
     for words in (
         "rows.csv: 2 of 14 rows are copied from the evaluation split: row 13 (evaluation row ",
-        "Fix: take them out",
+        "Fix: remove them",
     ):
         assert words in copied
     typo = ready.kedro(*evaluation("evaluation.methods=distilled randm"), ok=False)
