@@ -11,10 +11,19 @@ import numpy as np
 import pytest
 
 from take.estimate import Estimate
-from take.estimate.costs import STAGES, Job, StageCost, Step
+from take.estimate.costs import (
+    _MODEL_NODES,
+    _SECONDS,
+    _STAGE_OF_NODE,
+    STAGES,
+    Job,
+    StageCost,
+    Step,
+)
 from take.estimate.rates import Rates
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
+from take.pipeline_registry import register_pipelines
 from take.reuse.records import FileEntry, MakingCost, Record
 from tests.generation import tiny
 
@@ -85,6 +94,12 @@ def seconds(of: Job, name: str, *records: Record) -> float:
 def by_stage(of: Job, reused: Sequence[str] = ()) -> dict[str, StageCost]:
     steps = [Step(name, stage, name not in reused) for name, stage in NODES.items()]
     return {step.stage: of.cost(step.stage, [step]) for step in steps}
+
+
+def test_every_node_that_has_its_own_cost_exists():
+    nodes = {node.name for pipeline in register_pipelines().values() for node in pipeline.nodes}
+    names = {name.rpartition(".")[2] for name in nodes}
+    assert names >= {*_SECONDS, *_MODEL_NODES, *_STAGE_OF_NODE}
 
 
 def test_embedding_is_loading_and_encoding():

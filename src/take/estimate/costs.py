@@ -28,7 +28,7 @@ _STAGE_OF_NODE = {
 }
 _STAGE_OF_NAMESPACE = {"generation": "pool quality", "distillation": "selection"}
 _PEAK_OF_STAGE = {
-    "ingestion": "base",
+    "ingestion": "encoder",  # its plot is made after embedding
     "embedding": "encoder",
     "scoring": "encoder",
     "fine-tuning": "training",
@@ -152,7 +152,7 @@ class Job:
             seconds=sum(map(self.seconds, running)),
             peak_megabytes=max([self._megabytes(stage), *(cost.peak_megabytes for cost in costs)]),
             disk_megabytes=sum(map(self._bytes, running)) / 1e6,
-            decided_by=self._decided_by(stage),
+            decided_by=self._decided_by(stage, {step.name for step in running}),
         )
 
     def seconds(self, step: Step) -> float:
@@ -228,7 +228,7 @@ class Job:
         }
         return float(found.get(step.name, _OTHER_BYTES))
 
-    def _decided_by(self, stage: str) -> str:
+    def _decided_by(self, stage: str, running: Collection[str]) -> str:
         rates, features = self.rates, self._numbers() // self.rows // self.classes
         if stage == "embedding" and not self.missing:
             return f"all {self.strings:,} strings are in the cache"
@@ -236,6 +236,8 @@ class Job:
             return "finished before: its adapter is used"
         if stage == "sampling" and not self.rows_to_write:
             return "all rows are on disk; screening alone"
+        if stage in ("pool quality", "audit") and READS.isdisjoint(running):
+            return f"{self.rows:,} rows"
         reasons = {
             "embedding": f"{self.missing:,} strings at {_per_second(rates.string)}",
             "scoring": f"{self.rows:,} rows of {features:,} features",
