@@ -16,7 +16,7 @@ from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.training import fine_tune, training_key
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.rows import SamplingSettings
-from take.generation.sampling.store import RowStore
+from take.generation.sampling.writer import RowStore
 from take.reuse.records import write_record
 from tests.generation import tiny
 

@@ -10,8 +10,7 @@ from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling import writer as writer_module
 from take.generation.sampling.decoders import load_decoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
-from take.generation.sampling.store import RowStore
-from take.generation.sampling.writer import RowWriter, row_key
+from take.generation.sampling.writer import RowStore, RowWriter, row_key
 from take.generation.template import Template
 from tests.generation.tiny import model, saved, tokenizer
 

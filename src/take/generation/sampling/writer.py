@@ -1,8 +1,12 @@
-"""The rows that a fine-tuned model generates, by class and number, kept on disk."""
+"""The rows that a fine-tuned model generates, by class and number, kept on disk part by part.
+
+A killed run resumes where it was.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,12 +19,14 @@ from take.generation.finetuning.adapter import load_tuned, public_name
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.decoders import Decoder, load_decoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
-from take.generation.sampling.store import RowStore
 from take.generation.template import Template
 from take.reuse.digests import file_digest, module_code, value_digest
+from take.reuse.store import KeyedStore
 from take.rows.blocks import block_bounds
 
 _logger = logging.getLogger(__name__)
+
+_PART = re.compile(r"class-(\d+)-rows-(\d+)-(\d+)\.parquet")
 
 # These decide how many rows are wanted, not how a row is generated.
 _NOT_OF_A_ROW = {"rows", "tries"}
@@ -44,6 +50,39 @@ class SamplingReport(Frozen):
     seconds: float
     """Spent generating in this run, without screening."""
     tokens_per_second: float
+
+
+class RowStore:
+    """Parts of consecutive rows of a class."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = KeyedStore(folder, "its rows are generated again")
+
+    def add(self, rows: pd.DataFrame) -> None:
+        """Keep rows of one class with consecutive numbers."""
+        label, first, last = rows["label"].iloc[0], rows["index"].iloc[0], rows["index"].iloc[-1]
+        name = f"class-{label}-rows-{first:08d}-{last + 1:08d}.parquet"
+        with self._store.writing(name) as temporary:
+            rows.to_parquet(temporary, index=False)
+
+    def read(self, label: int, start: int, stop: int) -> pd.DataFrame:
+        """What is kept of the rows start … stop−1 of a class: all up to the first one missing."""
+        parts, reached = [], start
+        for first, after, path in self._parts(label):
+            if first <= reached < after and reached < stop:
+                if not self._store.is_whole(path):
+                    break
+                rows = pd.read_parquet(path)
+                parts.append(rows[(rows["index"] >= reached) & (rows["index"] < stop)])
+                reached = min(after, stop)
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def _parts(self, label: int) -> list[tuple[int, int, Path]]:
+        found = []
+        for path in self._store.files(f"class-{label}-rows-*.parquet"):
+            if match := _PART.fullmatch(path.name):
+                found.append((int(match[2]), int(match[3]), path))
+        return sorted(found)
 
 
 class RowWriter:
