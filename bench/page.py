@@ -83,9 +83,9 @@ def _in_short(summary: pd.DataFrame, comparisons: pd.DataFrame, compared: str) -
         chosen = compared_in([name for name, row in here.items() if row["n_cells"]], compared)
         against = _at(comparisons, place)
         against = against[against["method"] == chosen]
-        rival = next(iter(against[against["runner_up"]].to_dict("records")), {})
+        competitor = next(iter(against[against["runner_up"]].to_dict("records")), {})
         random = next(iter(against[against["other"] == RANDOM].to_dict("records")), {})
-        best = rival.get("other")
+        best = competitor.get("other")
         ours = here.get(chosen, {})
         rows.append(
             [
@@ -98,10 +98,10 @@ def _in_short(summary: pd.DataFrame, comparisons: pd.DataFrame, compared: str) -
                 score(here.get(FULL, {})),
                 percent(ours.get("share_kept")),
                 points(random, DIFFERENCE),
-                points(rival, DIFFERENCE),
+                points(competitor, DIFFERENCE),
             ]
         )
-        verdicts.append((random.get("verdict"), rival.get("verdict")))
+        verdicts.append((random.get("verdict"), competitor.get("verdict")))
     names = " or ".join(summary["compared"].dropna().unique()) or compared
     header = ["corpus", "budget", "learner", names, "random", "best competitor", "full", "kept, %"]
     header += [f"{names} − random", f"{names} − best competitor"]

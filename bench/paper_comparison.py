@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from bench.published import Published, PublishedFigure
+from take.corpus.budget import Budget
+from take.errors import InputError
 from take.evaluation.cells import Metric
-from take.evaluation.names import FULL, normal_budget
+from take.evaluation.names import FULL
 from take.evaluation.summary import compared_in, summary_table
 
 # Our names for the paper's learners; others are the same.
@@ -115,3 +117,15 @@ class Comparison:
             found = summary_table(mine, {corpus: metric}, self.compared)
             self._summaries[corpus, metric] = found.to_dict("records")
         return [row for row in self._summaries[corpus, metric] if row["budget"] == ours]
+
+
+def normal_budget(name: str) -> str:
+    """A budget in its usual form; anything else as it is.
+
+    >>> normal_budget("20 / class"), normal_budget("all")
+    ('20/class', 'all')
+    """
+    try:
+        return str(Budget.parse(name))
+    except InputError:
+        return name

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.markdown import Footnotes, code, points, table
-from bench.paper_comparison import Comparison, Row
+from bench.paper_comparison import Comparison, Row, normal_budget
 from bench.published import PublishedFigure
-from take.evaluation.names import DISTILLED, FULL, RANDOM, normal_budget
+from take.evaluation.names import DISTILLED, FULL, RANDOM
 from take.evaluation.tables import METRICS, score
 from take.text.format import MISSING
 

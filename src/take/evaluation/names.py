@@ -47,10 +47,10 @@ def is_variant(method: str) -> bool:
     return method.startswith(_VARIANT)
 
 
-def is_rival(method: str) -> bool:
+def is_competitor(method: str) -> bool:
     """Whether it is a competing method: neither full data nor TAKE or a variant of it.
 
-    >>> [name for name in ("full", "eda", "take_real", "distilled") if is_rival(name)]
+    >>> [name for name in ("full", "eda", "take_real", "distilled") if is_competitor(name)]
     ['eda']
     """
     return method not in (FULL, DISTILLED, "take") and not is_variant(method)
@@ -70,7 +70,7 @@ def meaning(method: str) -> str:
 
 
 def ordered_methods(names: Iterable[str]) -> list[str]:
-    """Full data first, then rivals, TAKE, and its variants by what they change.
+    """Full data first, then competitors, TAKE, and its variants by what they change.
 
     >>> ordered_methods(["take_swap", "take", "mine", "random", "take_kernel_last", "full"])
     ['full', 'random', 'mine', 'take', 'take_kernel_last', 'take_swap']
@@ -116,18 +116,6 @@ def ordered_budgets(names: Iterable[str]) -> list[str]:
         return ({"percent": "a", "rows": "b", "per_class": "c"}[budget.kind], budget.amount, name)
 
     return sorted(set(names), key=place)
-
-
-def normal_budget(name: str) -> str:
-    """A budget in its usual form; anything else as it is.
-
-    >>> normal_budget("20 / class"), normal_budget("all")
-    ('20/class', 'all')
-    """
-    try:
-        return str(Budget.parse(name))
-    except InputError:
-        return name
 
 
 def _ordered(names: Iterable[str], known: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from take.evaluation.names import (
     DISTILLED,
     FULL,
     RANDOM,
-    is_rival,
+    is_competitor,
     ordered_budgets,
     ordered_corpora,
     ordered_learners,
@@ -99,7 +99,7 @@ def comparisons_table(
             for k in others
             if k.method != FULL and _n_sets(grid[k]) >= _n_sets(grid[key])
         }
-        best = _best({name: mean for name, mean in means.items() if is_rival(name)})
+        best = _best({name: mean for name, mean in means.items() if is_competitor(name)})
         best_of_all = _best(means)
         for other in others:
             found = difference(grid[key], grid[other])
