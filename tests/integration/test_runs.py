@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -172,3 +173,19 @@ def test_listing_pipelines_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_telemetry_even_without_the_project_s_files(tmp_path: Path) -> None:
+    """As in a packaged run, which has no .telemetry file."""
+    code = (
+        "import take.__main__; "
+        "from kedro_telemetry.plugin import _check_for_telemetry_consent; "
+        "from mlflow.telemetry.utils import is_telemetry_disabled; "
+        "print(_check_for_telemetry_consent(None), is_telemetry_disabled())"
+    )
+    environment = {"PYTHONPATH": str(ROOT / "src"), "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True
+    )
+    assert done.stdout.split()[-2:] == ["False", "True"]

@@ -82,8 +82,8 @@ class IfMadeDataset(ReadOnlyDataset[Any]):
         return {"filepath": self._entry["filepath"]}
 
 
-class ProvenanceDataset(ReadOnlyDataset[Provenance]):
-    """Loads how some artifacts of the catalog were made, from their records."""
+class _ArtifactsDataset(ReadOnlyDataset[Loaded]):
+    """Reads artifacts of one corpus, by their entries in the catalog."""
 
     def __init__(
         self,
@@ -94,6 +94,10 @@ class ProvenanceDataset(ReadOnlyDataset[Provenance]):
     ) -> None:
         self._corpus, self._entries = corpus, artifacts
         self.metadata = metadata
+
+
+class ProvenanceDataset(_ArtifactsDataset[Provenance]):
+    """Loads how some artifacts of the catalog were made, from their records."""
 
     def identity(self) -> str:
         """A digest of the records: it changes with what was made, when, and at what cost."""
@@ -109,8 +113,7 @@ class ProvenanceDataset(ReadOnlyDataset[Provenance]):
         found = provenance(roots, sorted(Path(before).parent.glob(f"*/{self._corpus}")))
         if not found.steps:
             raise InputError(
-                "no record says what the artifacts were made from: they were made without Kedro's "
-                "hooks",
+                "no record says what the artifacts were made from",
                 where=", ".join(str(path) for path in roots) or before,
                 remedy=REMAKE,
             )
@@ -170,18 +173,8 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
         return len(self._artifacts)
 
 
-class PreparedCorporaDataset(ReadOnlyDataset[PreparedCorpora]):
+class PreparedCorporaDataset(_ArtifactsDataset[PreparedCorpora]):
     """Finds the artifacts of every corpus, from the catalog's entries for one of them."""
-
-    def __init__(
-        self,
-        *,
-        corpus: str,
-        artifacts: dict[str, dict[str, Any]],
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
-        self._corpus, self._entries = corpus, artifacts
-        self.metadata = metadata
 
     def identity(self) -> str:
         """A digest of the contents of all of them."""

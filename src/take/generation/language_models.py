@@ -15,9 +15,8 @@ from pydantic import Field
 from take.errors import InputError
 from take.frozen import Frozen
 from take.model_files import hub_folder, hush_transformers, package_folder
-from take.reuse.atomic import atomic_path
 from take.reuse.digests import file_digest
-from take.reuse.records import damage, record_path, set_aside, write_record
+from take.reuse.store import KeyedStore
 
 _logger = logging.getLogger(__name__)
 
@@ -100,16 +99,12 @@ class LanguageModel:
 
     def _converted_folder(self) -> Path:
         """The embedded model as an ordinary folder, converted once, and again if altered."""
+        store = KeyedStore(self._cache_root, "it is converted again")
         folder = self._cache_root / f"embedded-{self.identity[:16]}"
-        if folder.exists() and record_path(folder).exists():
-            problem = damage(folder)
-            if not problem:
-                return folder
-            _logger.warning("%s; kept as %s, converted again.", problem, set_aside(folder).name)
-        _logger.info("Converting the embedded language model (once, about 20 s).")
-        with atomic_path(folder) as temporary:
-            _convert_gguf(_embedded_file(), temporary)
-        write_record(folder)
+        if not (store.files(folder.name) and store.is_whole(folder)):
+            _logger.info("Converting the embedded language model (once, about 20 s).")
+            with store.writing(folder.name) as temporary:
+                _convert_gguf(_embedded_file(), temporary)
         return folder
 
 

@@ -89,8 +89,7 @@ def module_code(*modules: str, follow: bool = True) -> Code:
 def function_code(function: Callable[..., Any]) -> Code:
     """The code of a function: what it refers to in its own module, and all modules it reaches.
 
-    Functions of one module are told apart, so that the nodes of a pipeline can be in one file and
-    a change to one of them is no change to the others.
+    The nodes of a pipeline can be in one module: a change to one is no change to the others.
     """
     while isinstance(function, functools.partial):
         function = function.func
