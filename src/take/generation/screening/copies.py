@@ -24,6 +24,8 @@ from take.text.overlap import OverlapIndex
 Details = list[str | None]
 """For each candidate which row it copies, or None."""
 
+_LEAST_WORDS = 6
+"""Shorter rows are copies only if they are equal."""
 _BLOCK_ROWS = 1024
 """Candidates compared with one another at a time: bounds memory, does not change a verdict."""
 
@@ -82,8 +84,7 @@ class KnownRows:
     def overlapped(self, candidates: Sequence[TextRow]) -> Details:
         """Which rows share nearly all their words: as a whole, or in one long text of a pair."""
         details: Details = [None] * len(candidates)
-        least = self._settings.near_copy_words
-        whole = [index for index, row in enumerate(candidates) if n_words(row) >= least]
+        whole = [index for index, row in enumerate(candidates) if n_words(row) >= _LEAST_WORDS]
         found = self._overlap.best([joined(candidates[index]) for index in whole])
         for index, row, value in zip(whole, found.row, found.value, strict=True):
             if row >= 0:
@@ -112,7 +113,7 @@ class KnownRows:
         if threshold is None:
             return [None] * len(candidates)
         found = nearest_by_cosine(embedded, known)
-        is_long = [n_words(row) >= self._settings.near_copy_words for row in candidates]
+        is_long = [n_words(row) >= _LEAST_WORDS for row in candidates]
         is_near = np.array(is_long, dtype=np.bool_) & (found.value >= threshold)
         return [
             f"{self.name} row {self._ids[row]}, cosine {value:.2f}" if near else None
@@ -218,8 +219,8 @@ class KeptRows:
 
     def _neighbours(self, candidates: Sequence[Candidate]) -> dict[int, list[tuple[int, str]]]:
         """By place: the earlier places with similar rows, most similar first, and how similar."""
-        n_kept, least = len(self._texts), self._settings.near_copy_words
-        queries = [i for i, each in enumerate(candidates) if n_words(each.row) >= least]
+        n_kept = len(self._texts)
+        queries = [i for i, each in enumerate(candidates) if n_words(each.row) >= _LEAST_WORDS]
         texts = [*self._texts, *(joined(each.row) for each in candidates)]
         index = OverlapIndex(texts, self._settings.near_copy_overlap)
         found = {"Jaccard": index.pairs([texts[n_kept + query] for query in queries])}

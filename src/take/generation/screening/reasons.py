@@ -61,8 +61,6 @@ class ScreeningSettings(Frozen):
     from it."""
     verbatim_words: int = Field(default=8, ge=1, le=1000)
     """One copied text of at least this many words makes a pair a copy."""
-    near_copy_words: int = Field(default=6, ge=1, le=1000)
-    """Shorter rows are copies only if they are equal."""
     near_copy_overlap: float = Field(default=0.65, ge=0.3, le=1)
     """Jaccard index of words that makes a near copy."""
     near_copy_cosine: float | None = Field(default=0.9, ge=0.5, le=1)
