@@ -43,6 +43,16 @@ class Measured:
     is_constant: bool
     """The same score for any seed: neither the method nor the learner draws anything."""
 
+    @property
+    def mean(self) -> float:
+        """Of its scores; nan if every cell failed."""
+        return float("nan") if self.found is None else self.found.mean
+
+    @property
+    def n_sets(self) -> int:
+        """Set seeds with scores."""
+        return len({cell.set_seed for cell in self.scores})
+
 
 def measured(
     cells: pd.DataFrame, headline: Mapping[str, Metric], default: Metric = "accuracy"

@@ -30,27 +30,33 @@ class Progress:
     def __init__(
         self, learners: Sequence[str], methods: Sequence[str] = (), every: float = 15.0
     ) -> None:
-        self._cells, self._sets = _Left(learners), _Left(methods)
-        self._total, self._every = len(learners), every
-        self._logged = time.monotonic()
+        self._left = {"cell": Counter(learners), "set": Counter(methods)}
+        self._spent: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._total, self._every, self._logged = len(learners), every, time.monotonic()
 
     @property
     def cells_done(self) -> int:
         """Computed, stored or failed."""
-        return self._total - self._cells.count
+        return self._total - self._left["cell"].total()
 
     @property
     def seconds_left(self) -> float:
-        """Of cells and training sets that are still to come."""
-        return self._cells.seconds + self._sets.seconds
+        """Σ pieces left × mean seconds of such a piece; a kind not met yet counts as average."""
+        total = 0.0
+        for what, left in self._left.items():
+            spent = {kind: s for (of, kind), s in self._spent.items() if of == what}
+            known = {kind: sum(seconds) / len(seconds) for kind, seconds in spent.items()}
+            usual = sum(known.values()) / len(known) if known else 0.0
+            total += sum(count * known.get(kind, usual) for kind, count in left.items())
+        return total
 
     def made(self, method: str, seconds: float | None) -> None:
         """Count a training set; no seconds: it was stored."""
-        self._sets.take(method, seconds)
+        self._count("set", method, seconds)
 
     def done(self, learner: str, seconds: float | None, what: str = "") -> None:
         """Count a cell; no seconds: it was stored."""
-        self._cells.take(learner, seconds)
+        self._count("cell", learner, seconds)
         if seconds is not None and time.monotonic() - self._logged >= self._every:
             self._logged = time.monotonic()
             _logger.info(
@@ -61,29 +67,10 @@ class Progress:
                 what or learner,
             )
 
-
-class _Left:
-    """Work of several kinds, and the average time of one piece of each."""
-
-    def __init__(self, kinds: Sequence[str]) -> None:
-        self._left = Counter(kinds)
-        self._spent: dict[str, list[float]] = defaultdict(list)
-
-    @property
-    def count(self) -> int:
-        return self._left.total()
-
-    @property
-    def seconds(self) -> float:
-        """Σ pieces left × mean seconds of a piece; a kind not met yet counts as average."""
-        known = {kind: sum(spent) / len(spent) for kind, spent in self._spent.items()}
-        usual = sum(known.values()) / len(known) if known else 0.0
-        return sum(count * known.get(kind, usual) for kind, count in self._left.items())
-
-    def take(self, kind: str, seconds: float | None) -> None:
-        self._left[kind] -= 1
+    def _count(self, what: str, kind: str, seconds: float | None) -> None:
+        self._left[what][kind] -= 1
         if seconds is not None:
-            self._spent[kind].append(seconds)
+            self._spent[what, kind].append(seconds)
 
 
 @contextmanager

@@ -95,9 +95,9 @@ def comparisons_table(
         others = [k for k in keys if k[:3] == key[:3] and k != key and grid[k].scores]
         # A method with fewer seeds may be lucky: it is compared, but cannot be the runner-up.
         means = {
-            k.method: _mean(grid[k])
+            k.method: grid[k].mean
             for k in others
-            if k.method != FULL and _n_sets(grid[k]) >= _n_sets(grid[key])
+            if k.method != FULL and grid[k].n_sets >= grid[key].n_sets
         }
         best = _best({name: mean for name, mean in means.items() if is_competitor(name)})
         best_of_all = _best(means)
@@ -108,8 +108,8 @@ def comparisons_table(
                     **key._asdict(),
                     "other": other.method,
                     "metric": grid[key].metric,
-                    "mean": _mean(grid[key]),
-                    "other_mean": _mean(grid[other]),
+                    "mean": grid[key].mean,
+                    "other_mean": grid[other].mean,
                     **_difference(found, DIFFERENCE),
                     "pairs": found.pairs if found else 0,
                     "runner_up": other.method == best,
@@ -134,7 +134,7 @@ def _summary_row(key: Key, grid: Mapping[Key, Measured], compared: str) -> dict[
     row: dict[str, Any] = {
         **key._asdict(),
         "metric": mine.metric,
-        "n_sets": _n_sets(mine),
+        "n_sets": mine.n_sets,
         "n_distinct_sets": mine.n_distinct_sets,
         "n_cells": len(mine.scores),
         "n_failed": mine.n_failed,
@@ -205,14 +205,6 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
     types = {**dict.fromkeys(_TEXTS, "str"), **dict.fromkeys(_COUNTS, "int64")}
     types |= {"runner_up": "bool", "overall_runner_up": "bool"}
     return table.astype({name: types.get(name, "float64") for name in table.columns})
-
-
-def _mean(found: Measured) -> float:
-    return found.found.mean if found.found is not None else float("nan")
-
-
-def _n_sets(found: Measured) -> int:
-    return len({cell.set_seed for cell in found.scores})
 
 
 def _best(means: Mapping[str, float]) -> str | None:

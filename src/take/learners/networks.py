@@ -20,8 +20,8 @@ import numpy as np
 
 from take.frozen import Frozen
 from take.learners.base import Model, Texts, TrainingRows, check_same_task
-from take.learners.training import Count, UpdateSettings, run_updates, seeded
-from take.learners.word_vectors import PADDING, WordVectors, WordVectorSettings
+from take.learners.training import Count, UpdateSettings, padded, run_updates, seeded
+from take.learners.word_vectors import WordVectors, WordVectorSettings
 from take.rows.arrays import Float64, Int32, Int64
 
 _BATCH_WORDS = 16384  # of a batch of texts to predict, padding included: bounds memory
@@ -123,20 +123,6 @@ def _alike_in_length(columns: Sequence[Sequence[Int32]]) -> Iterator[Int64]:
             stop += 1
         yield order[start:stop]
         start = stop
-
-
-def padded(texts: Sequence[Int32]) -> Any:
-    """Ids of some texts as one tensor.
-
-    >>> padded([np.array([4, 5]), np.array([6])]).tolist()
-    [[4, 5], [6, 0]]
-    """
-    import torch
-
-    matrix = np.full((len(texts), max(map(len, texts))), PADDING, dtype=np.int64)
-    for row, ids in enumerate(texts):
-        matrix[row, : len(ids)] = ids
-    return torch.from_numpy(matrix)
 
 
 def build_network(

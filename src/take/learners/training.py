@@ -7,15 +7,16 @@ fill a batch; the rate rises linearly, then falls as a cosine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field
 
 from take.errors import InputError
 from take.frozen import Frozen
-from take.rows.arrays import Int64
+from take.rows.arrays import Int32, Int64
 from take.rows.random import rng
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -125,3 +126,17 @@ def run_updates(
         optimizer.zero_grad(set_to_none=True)
     module.eval()
     return kept_share
+
+
+def padded(texts: Sequence[Sequence[int] | Int32]) -> Any:
+    """Ids of some texts as one tensor, filled up with 0.
+
+    >>> padded([np.array([4, 5]), np.array([6])]).tolist()
+    [[4, 5], [6, 0]]
+    """
+    import torch
+
+    matrix = np.full((len(texts), max(map(len, texts))), 0, dtype=np.int64)
+    for row, ids in enumerate(texts):
+        matrix[row, : len(ids)] = ids
+    return torch.from_numpy(matrix)

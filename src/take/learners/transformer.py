@@ -20,7 +20,7 @@ from take.encoder.backends import equal_length_batches
 from take.errors import InputError
 from take.learners.base import Model, Texts, TrainingRows, check_same_task
 from take.learners.pretrained import Narrowed, Pretrained, Tokens, TransformerSettings
-from take.learners.training import run_updates, seeded
+from take.learners.training import padded, run_updates, seeded
 from take.rows.arrays import Float64, Int64
 
 _BATCH_TOKENS = 2048  # of a batch of rows to predict
@@ -132,9 +132,9 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             ids = [tokens.ids[row] for row in rows]
             lengths = torch.tensor([len(row) for row in ids])
             inside = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
-            inputs = {"input_ids": _padded(ids), "attention_mask": inside.long(), **extra}
+            inputs = {"input_ids": padded(ids), "attention_mask": inside.long(), **extra}
             if pretrained.reads_segments:
-                inputs["token_type_ids"] = _padded([tokens.segments[row] for row in rows])
+                inputs["token_type_ids"] = padded([tokens.segments[row] for row in rows])
             with torch.autocast("cpu", torch.bfloat16, enabled=in_half):
                 states = self.transformer(**inputs).last_hidden_state.float()
             if pretrained.is_causal:
@@ -143,10 +143,6 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
                 pooled = (states * inside[:, :, None]).sum(dim=1) / lengths[:, None]
             logits: torch.Tensor = self.head(self.dropout(pooled))
             return logits
-
-    def _padded(rows: Sequence[Sequence[int]]) -> torch.Tensor:
-        longest = max(map(len, rows))
-        return torch.tensor([[*row, *[PADDING] * (longest - len(row))] for row in rows])
 
     return Classifier()
 
