@@ -27,6 +27,20 @@ hypothesis.settings.load_profile("no deadline")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 
+TINY_MODELS = (
+    *("tests/generation/finetuning", "tests/generation/sampling"),
+    *("tests/learners/test_transformer.py", "tests/learners/test_networks.py"),
+    *("tests/audit/privacy/test_membership.py", "tests/estimate/test_rates.py"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that train or run tiny networks; `make check` leaves them out."""
+    for item in items:
+        if item.path.relative_to(ROOT).as_posix().startswith(TINY_MODELS):
+            item.add_marker(pytest.mark.tiny_lm)
+
+
 @dataclass
 class Project:
     """A copy of the project's code and configuration in a temporary folder."""
