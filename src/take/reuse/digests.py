@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-_ASSETS = frozenset({".j2", ".css"})
+_ASSETS = frozenset({".j2", ".css", ".yml"})
 
 _NOT_DECIDING = frozenset(
     {

@@ -1,18 +1,20 @@
-"""Identity terms: the settings with their default lists, and finding terms as whole words.
+"""Identity terms: the settings, and finding terms as whole words.
 
-The lists are short and English. They find common names of groups, not every way to mention people.
-Words that mostly mean something else are left out ("black", "straight", "blind") or only part of
-phrases ("black people").
+The default lists (`identity_terms.yml`) are short and English. They find common names of groups,
+not every way to mention people. Words that mostly mean something else are left out ("black",
+"straight", "blind") or only part of phrases ("black people").
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
+from yaml import safe_load
 
 from take.errors import InputError
 from take.frozen import Frozen
@@ -22,98 +24,10 @@ from take.text.tokens import Tokens, Vocabulary
 Groups = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Group → side → terms, such as gender → female → (she, her, …)."""
 
+_TERMS = files(__package__).joinpath("identity_terms.yml").read_text(encoding="utf-8")
 DEFAULT_GROUPS: Groups = {
-    "gender": {
-        "female": (
-            *("she", "she's", "her", "hers", "herself", "woman", "woman's", "women", "women's"),
-            *("girl", "girls", "lady", "ladies", "female", "females", "mother", "mothers"),
-            *("mom", "moms", "mum", "daughter", "daughters", "sister", "sisters", "wife", "wives"),
-            *("girlfriend", "girlfriends", "aunt", "niece", "grandmother", "grandma", "actress"),
-            *("actresses", "queen", "princess", "heroine", "widow", "bride", "feminine", "mrs"),
-            *("ms", "businesswoman", "spokeswoman", "policewoman"),
-        ),
-        "male": (
-            *("he", "he's", "him", "his", "himself", "man", "man's", "men", "men's", "boy"),
-            *("boys", "gentleman", "gentlemen", "guy", "guys", "male", "males", "father"),
-            *("fathers", "dad", "dads", "son", "sons", "brother", "brothers", "husband"),
-            *("husbands", "boyfriend", "boyfriends", "uncle", "nephew", "grandfather", "grandpa"),
-            *("actor", "actors", "king", "prince", "hero", "widower", "groom", "masculine", "mr"),
-            *("businessman", "spokesman", "policeman"),
-        ),
-    },
-    "religion": {
-        "christian": (
-            *("christian", "christians", "christianity", "catholic", "catholics", "protestant"),
-            *("protestants", "evangelical", "evangelicals", "church", "churches", "jesus"),
-            *("christ", "bible", "pope", "priest", "priests", "bishop", "mormon", "mormons"),
-        ),
-        "muslim": (
-            *("muslim", "muslims", "islam", "islamic", "islamist", "islamists", "quran", "koran"),
-            *("mosque", "mosques", "imam", "shiite", "shiites", "sunni", "sunnis", "hijab"),
-        ),
-        "jewish": (
-            *("jew", "jews", "jewish", "judaism", "rabbi", "rabbis", "synagogue", "torah"),
-            *("hasidic", "kosher", "antisemitism"),
-        ),
-        "hindu or buddhist": (
-            *("hindu", "hindus", "hinduism", "buddhist", "buddhists", "buddhism", "sikh", "sikhs"),
-            *("dalai lama", "tibetan monk", "tibetan monks"),
-        ),
-    },
-    "origin": {
-        "african": (
-            *("african", "africans", "african american", "african americans", "black people"),
-            *("black man", "black men", "black woman", "black women", "black community"),
-            *("nigerian", "nigerians", "kenyan", "ethiopian", "sudanese", "somali", "negro"),
-        ),
-        "arab": (
-            *("arab", "arabs", "arabic", "middle eastern", "iraqi", "iraqis", "iranian"),
-            *("iranians", "palestinian", "palestinians", "syrian", "syrians", "saudi", "saudis"),
-            *("lebanese", "egyptian", "egyptians"),
-        ),
-        "asian": (
-            *("asian", "asians", "chinese", "japanese", "korean", "koreans", "vietnamese"),
-            *("thai", "filipino", "filipinos", "indonesian", "pakistani", "pakistanis"),
-            *("afghan", "afghans", "indian", "indians"),
-        ),
-        "european": (
-            *("european", "europeans", "british", "english", "irish", "scottish", "french"),
-            *("german", "germans", "italian", "italians", "spanish", "russian", "russians"),
-            *("polish", "dutch", "swedish", "greek", "white people", "caucasian", "caucasians"),
-        ),
-        "hispanic": (
-            *("hispanic", "hispanics", "latino", "latinos", "latina", "latinas", "mexican"),
-            *("mexicans", "cuban", "cubans", "puerto rican", "puerto ricans", "colombian"),
-            *("brazilian", "brazilians", "argentine", "latin american"),
-        ),
-    },
-    "age": {
-        "young": (
-            *("young", "youth", "youths", "youthful", "teen", "teens", "teenage", "teenager"),
-            *("teenagers", "adolescent", "adolescents", "kid", "kids", "child", "children"),
-            *("baby", "babies", "toddler", "toddlers"),
-        ),
-        "old": (
-            *("elderly", "old man", "old men", "old woman", "old women", "old people", "older"),
-            *("senior citizen", "senior citizens", "pensioner", "pensioners", "retiree"),
-            *("retirees", "grandparents", "aging", "ageing", "middle aged"),
-        ),
-    },
-    "disability": {
-        "disabled": (
-            *("disabled", "disability", "disabilities", "handicapped", "wheelchair", "deaf"),
-            *("blind man", "blind woman", "blind people", "autistic", "autism", "paralyzed"),
-            *("paralysed", "amputee", "mentally ill", "mental illness", "schizophrenia"),
-            *("schizophrenic", "dementia", "alzheimers", "down syndrome"),
-        ),
-    },
-    "orientation": {
-        "lgbt": (
-            *("gay", "gays", "lesbian", "lesbians", "homosexual", "homosexuals"),
-            *("homosexuality", "bisexual", "bisexuals", "queer", "lgbt", "lgbtq"),
-            *("transgender", "transsexual", "same sex", "drag queen", "drag queens"),
-        ),
-    },
+    group: {side: tuple(terms) for side, terms in its.items()}
+    for group, its in safe_load(_TERMS).items()
 }
 
 

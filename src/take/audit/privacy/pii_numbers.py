@@ -1,4 +1,4 @@
-"""Account numbers, cards and national identifiers: their forms here, their checks by python-stdnum.
+"""Account numbers, cards and national identifiers: forms in `pii_numbers.yml`, checks by stdnum.
 
 Each kind yields the spans that begin between two places of a folded text (`take.text.normalise`).
 All patterns are bounded, so that any text is read in linear time.
@@ -7,17 +7,19 @@ All patterns are bounded, so that any text is read in linear time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from typing import Any
+
+from yaml import safe_load
 
 Span = tuple[int, int]
 
 # Not part of a longer number, a decimal or a word; not a phone number's country code.
 _BEGIN = r"(?<![0-9A-Za-z+])(?<![0-9][-.,/])"
 _END = r"(?![0-9A-Za-z])(?![-.,/][0-9])"
-_NO_GROUP_BEFORE = r"(?<![0-9][ ])(?<![$€£¥₹])(?<![$€£¥₹][ ])"
 _ENDS = re.compile(_END)
 _GROUP = re.compile("[0-9A-Za-z]+")
 _CUE_BEFORE, _CUE_AFTER = 40, 20
@@ -50,13 +52,14 @@ class NumberKind:
 
     def __init__(
         self,
-        is_valid: Callable[[str], bool],
+        kind: str,
         form: str = "",
         cued: str = "",
         cue: str = "",
+        stdnum: Sequence[str] = (),
         any_groups: bool = False,
     ) -> None:
-        self._is_valid = is_valid
+        self._kind, self._modules = kind, stdnum
         end = "" if any_groups else _END
         self._form, self._cued = (
             re.compile(f"{_BEGIN}(?:{part}){end}", re.VERBOSE) if part else None
@@ -90,6 +93,11 @@ class NumberKind:
         cue = self._cue.search(text[end : end + _CUE_AFTER])
         return _CUE_BEFORE + cue.start() if cue else NO_CUE
 
+    def _is_valid(self, number: str) -> bool:
+        if self._kind in _CHECKS and not _CHECKS[self._kind](number):
+            return False
+        return not self._modules or any(_stdnum(name).is_valid(number) for name in self._modules)
+
     def _valid(self, match: re.Match[str]) -> Span | None:
         return match.span() if self._is_valid(_bare(match[0])) else None
 
@@ -114,11 +122,6 @@ def _bare(text: str) -> str:
 @cache
 def _stdnum(name: str) -> Any:
     return import_module(f"stdnum.{name}")
-
-
-def _by(*names: str) -> Callable[[str], bool]:
-    """Valid by one of these modules of python-stdnum."""
-    return lambda number: any(_stdnum(name).is_valid(number) for name in names)
 
 
 @cache
@@ -155,79 +158,15 @@ def _is_card(number: str) -> bool:
     return _CARD_ISSUERS.fullmatch(number) is not None and bool(_stdnum("luhn").is_valid(number))
 
 
-def _is_codice_fiscale(code: str) -> bool:
-    return bool(_stdnum("it.codicefiscale").calc_check_digit(code[:-1]) == code[-1])
-
-
-_NINO_LETTERS = r"(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
-_OMOCODE = "[0-9L-NP-Vl-np-v]"
-
-NUMBERS = {
-    "iban": NumberKind(
-        _is_iban, "[A-Za-z]{2}[ -]?[0-9]{2}(?:[ -]?[0-9A-Za-z]){11,29}", any_groups=True
+# Where no module of python-stdnum is the whole check.
+_CHECKS: dict[str, Callable[[str], bool]] = {
+    "iban": _is_iban,
+    "card": _is_card,
+    "it_codice_fiscale": lambda code: bool(
+        _stdnum("it.codicefiscale").calc_check_digit(code[:-1]) == code[-1]
     ),
-    "it_codice_fiscale": NumberKind(
-        _is_codice_fiscale,
-        rf"""[A-Za-z]{{3}}[ -]?[A-Za-z]{{3}}[ -]?{_OMOCODE}{{2}}[A-EHLMPR-Ta-ehlmpr-t]
-        {_OMOCODE}{{2}}[ -]?[A-Za-z]{_OMOCODE}{{3}}[ -]?[A-Za-z]""",
-    ),
-    "fr_nir": NumberKind(
-        _by("fr.nir"),
-        r"""[1278](?P<s>[ .-]?)[0-9]{2}(?P=s)(?:0[1-9]|1[0-2]|[2-9][0-9])(?P=s)
-        (?:[0-9]{2}|2[ABab])[ .-]?[0-9][ .-]?[0-9]{2}(?P=s)[0-9]{3}[ .-]?[0-9]{2}""",
-    ),
-    "card": NumberKind(
-        _is_card, "[2-8][0-9]{2,18}(?:(?:[ ]-[ ]|[ -])[0-9]{3,16}){0,5}", any_groups=True
-    ),
-    "br_cpf": NumberKind(
-        lambda number: len(set(number)) > 1 and _by("br.cpf")(number),
-        "[0-9]{3}(?P<s>[. ]?)[0-9]{3}(?P=s)[0-9]{3}[-./ ]?[0-9]{2}",
-        cue=r"\bcpf\b|cadastro de pessoas",
-    ),
-    "de_tax_id": NumberKind(
-        _by("de.idnr"),
-        "[1-9][0-9](?P<s>[ /-]?)[0-9]{3}(?P=s)[0-9]{3}(?P=s)[0-9]{3}",
-        cue=r"\bidnr\b|steuer|\btax id|\btin\b",
-    ),
-    "in_aadhaar": NumberKind(
-        _by("in_.aadhaar"),
-        # Neither the groups of a longer number nor year, month, day, hour and minute.
-        r"""(?<![0-9]{4}[ ])(?!20[0-9]{2}[ -]?(?:0[1-9]|1[0-2])(?:[0-2][0-9]|3[01])[ -]?
-        [0-2][0-9][0-5][0-9])[2-9][0-9]{3}(?P<s>[ -]?)[0-9]{4}(?P=s)[0-9]{4}(?![ ][0-9]{4})""",
-        cue=r"\baadh?aar?\b|\buidai\b|\buid\b|आधार",
-    ),
-    "es_dni": NumberKind(
-        _by("es.dni", "es.nie"),
-        r"""[0-9]{8}-?[A-Za-z]|[0-9]{2}\.[0-9]{3}\.[0-9]{3}[ -]?[A-Za-z]
-        |[X-Zx-z][ -]?[0-9]{7}-?[A-Za-z]""",
-        cued="(?:[0-9]{8}|[X-Zx-z][ -]?[0-9]{7})[ ][A-Za-z]",
-        cue=r"\bdni\b|\bnie\b|\bnif\b",
-    ),
-    "uk_nino": NumberKind(
-        lambda number: True,
-        rf"""{_NINO_LETTERS}[ -]?[0-9]{{2}}[ -]?[0-9]{{2}}[ -]?[0-9]{{2}}[ -]?[A-D]
-        |(?i:{_NINO_LETTERS}[0-9]{{6}}[A-D])""",
-    ),
-    "nl_bsn": NumberKind(
-        _by("nl.bsn"),
-        cued=r"""[0-9]{9}|[0-9]{3}([ .-])[0-9]{3}\1[0-9]{3}|[0-9]{4}([ .-])[0-9]{2}\2[0-9]{3}""",
-        cue=r"\bbsn\b|burgerservice|sofi-?nummer|\bcitizen service number",
-    ),
-    "us_ssn": NumberKind(
-        _by("us.ssn"),
-        rf"{_NO_GROUP_BEFORE}[0-9]{{3}}(?P<s>[ ]?-[ ]?|[ ])[0-9]{{2}}(?P=s)[0-9]{{4}}",
-        cued=r"[0-9]{9}|[0-9]{3}\.[0-9]{2}\.[0-9]{4}",
-        cue=r"\bssn\b|\bsocial security",
-    ),
-    "ca_sin": NumberKind(
-        _by("ca.sin"),
-        rf"""{_NO_GROUP_BEFORE}[0-9]{{3}}(?P<s>[ -])[0-9]{{3}}(?P=s)(?<![ ](?=000))[0-9]{{3}}
-        (?![ ][0-9])""",
-        cued="[0-9]{3}(?P<s>[ .-]?)[0-9]{3}(?P=s)[0-9]{3}",
-        cue=r"\b(?-i:SIN|S\.I\.N|NAS)\b|\bsocial insurance|\bassurance sociale",
-    ),
+    "br_cpf": lambda number: len(set(number)) > 1,
 }
-"""By kind; `cue` are the words near a number that name its kind where the form alone does not.
-
-Where two kinds claim the same digits, the one that comes first counts.
-"""
+_TABLE = files(__package__).joinpath("pii_numbers.yml").read_text(encoding="utf-8")
+NUMBERS = {kind: NumberKind(kind, **settings) for kind, settings in safe_load(_TABLE).items()}
+"""By kind; where two kinds claim the same digits, the one that comes first counts."""
