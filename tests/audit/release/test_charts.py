@@ -9,9 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.audit.release.charts import Mark, Row, Series, bar, bars, curve, histogram, intervals
+from take.audit.release.charts import (
+    GRID,
+    Mark,
+    Row,
+    Scale,
+    Series,
+    Tick,
+    bar,
+    bars,
+    curve,
+    histogram,
+    intervals,
+    log_ticks,
+    round_ticks,
+)
 from take.audit.release.charts_map import Spot, coverage_map
-from take.audit.release.charts_svg import GRID, Scale, Tick, log_ticks, round_ticks
 
 NASTY = """<script>alert("1")</script> & 'so'"""
 

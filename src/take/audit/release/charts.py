@@ -1,34 +1,91 @@
 """The kinds of charts in the report, from numbers to SVG or HTML, without scripts.
 
-Histograms and curves are SVG; lists of intervals and bars are HTML, so that names can wrap.
+What is where is computed here; the markup is in `charts.html.j2`, which escapes every name. SVG by
+hand: a plotting library would bring scripts, fixed sizes, or megabytes per page. The outer SVG has
+no viewBox. Its height is in pixels and positions are percentages, so that on a phone points move
+together while letters, points and lines keep their size. Paths cannot use percentages; they are in
+an inner SVG that is stretched, with strokes that are not. Colours are classes that `style.css`
+defines for light, dark and paper. Lists of intervals and bars are HTML, so that names can wrap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
-from math import isfinite
-from typing import NamedTuple
+from math import ceil, floor, isfinite, log10
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from take.audit.release.charts_svg import (
-    GRID,
-    Scale,
-    Tick,
-    at,
-    chart,
-    element,
-    joined,
-    mark,
-    path,
-    round_ticks,
-    stretched,
-    vertical,
-)
 from take.text.format import number, share
 
-_LINE = 28  # pixels
+GRID = 1000  # the inner SVG is so many units wide and high
+_STEPS = (1, 2, 2.5, 5, 10)
+
+
+class Tick(NamedTuple):
+    """A value on an axis, and its text."""
+
+    value: float
+    name: str
+
+
+class Scale(NamedTuple):
+    """From values to a share of the chart's width or height.
+
+    >>> Scale(0, 4).at(1), Scale(1, 100, log=True).at(10)
+    (0.25, 0.5)
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def at(self, value: float) -> float:
+        """The position of a value: 0 at the low end, 1 at the high end."""
+        low, high = self.low, self.high
+        if self.log:
+            low, high, value = (log10(max(part, 1e-300)) for part in (low, high, value))
+        return (value - low) / (high - low) if high > low else 0.5
+
+    def ticks(self, most: int = 5) -> list[Tick]:
+        """A few round values."""
+        ends = self.low, self.high
+        return log_ticks(*ends) if self.log else round_ticks(*ends, most)
+
+
+def round_ticks(low: float, high: float, most: int = 5) -> list[Tick]:
+    """Round values from low to high, both included where they are round.
+
+    >>> [tick.name for tick in round_ticks(0, 1)], [tick.name for tick in round_ticks(1.02, 1.31)]
+    (['0', '0.25', '0.5', '0.75', '1'], ['1.1', '1.2', '1.3'])
+    """
+    if high <= low:
+        return [Tick(low, f"{low:.3g}")]
+    raw = (high - low) / max(most - 1, 1)
+    power = 10 ** floor(log10(raw))
+    step = next(power * part for part in _STEPS if power * part >= raw * (1 - 1e-9))
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [
+        Tick(place * step, f"{place * step:.6g}".replace("-", "−"))
+        for place in range(first, last + 1)
+    ]
+
+
+def log_ticks(low: float, high: float) -> list[Tick]:
+    """1, 2, 5 and their tens, thinned out where there are many.
+
+    >>> [tick.name for tick in log_ticks(1, 20)]
+    ['1', '2', '5', '10', '20']
+    """
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    every = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    found = [value for value in every if low * 0.999 <= value <= high * 1.001]
+    if len(found) > 6:
+        found = [value for value in found if f"{value:e}"[0] == "1"]
+    return [Tick(value, f"{value:,.6g}") for value in found]
 
 
 class Series(NamedTuple):
@@ -57,17 +114,51 @@ class Row(NamedTuple):
     role: str = "ours"
 
 
-def legend(series: Iterable[tuple[str, str]]) -> Markup:
-    """Names next to their keys: (name, class of the key).
+class Axis(NamedTuple):
+    """An axis with its title."""
 
-    >>> legend([("corpus", "reference")])
-    Markup('<ul class="legend"><li><i class="key reference"></i>corpus</li></ul>')
-    """
-    items = [
-        element("li", joined(element("i", class_=f"key {role}"), Markup("{}").format(name)))
-        for name, role in series
-    ]
-    return element("ul", joined(*items), class_="legend")
+    scale: Scale
+    ticks: Sequence[Tick]
+    title: str
+
+
+class Dot(NamedTuple):
+    """A point above the lines, at shares of the width and height."""
+
+    x: float
+    y: float
+    r: float
+    class_: str
+    name: str | None = None
+    above: bool = False
+    title: str | None = None
+    anchor: str | None = None
+    outline: str | None = None
+
+
+def draw(macro: str, *values: Any, **named: Any) -> Markup:
+    """One macro of `charts.html.j2`."""
+    found: Markup = getattr(_macros(), macro)(*values, **named)
+    return found
+
+
+@cache
+def _macros() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.filters.update(
+        at=lambda place: f"{100 * place:.5g}%",
+        within=lambda part: min(max(part, 0.0), 1.0),
+        number=number,
+    )
+    text = files(__package__).joinpath("charts.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(text, {"grid": GRID}).module
+
+
+def path(points: Iterable[tuple[float, float]]) -> str:
+    """A line through points, given as shares of the width and height."""
+    return "M" + "L".join(f"{GRID * x:.5g} {GRID * y:.5g}" for x, y in points)
 
 
 def histogram(
@@ -83,24 +174,23 @@ def histogram(
     upwards = Scale(0, top * 1.08)
     shapes = []
     for one, part in zip(series, parts, strict=True):
-        corners = [(GRID * across.at(edges[0]), float(GRID))]
+        corners = [(across.at(edges[0]), 1.0)]
         for (left, right), value in zip(pairwise(edges), part, strict=True):
-            y = GRID * (1 - upwards.at(value))
-            corners += [(GRID * across.at(left), y), (GRID * across.at(right), y)]
-        corners.append((GRID * across.at(edges[-1]), float(GRID)))
-        shapes.append(path(corners, f"area {one.role}"))
+            y = 1 - upwards.at(value)
+            corners += [(across.at(left), y), (across.at(right), y)]
+        shapes.append((path([*corners, (across.at(edges[-1]), 1.0)]), f"area {one.role}"))
     inside = [m for m in marks if edges[0] <= m.value <= edges[-1]]
-    named = [mark(across.at(m.value), m.name, line=i % 3) for i, m in enumerate(inside)]
     ticks = [Tick(tick.value, share(tick.value)) for tick in round_ticks(0, upwards.high, 4)]
-    plot = chart(
-        [stretched(shapes), *named],
+    return draw(
+        "plot",
         f"Histogram of {x_title}: " + " and ".join(one.name for one in series),
-        height=200,
-        x=(across, across.ticks(5), x_title),
-        y=(upwards, ticks, "share of rows"),
+        200,
+        [(one.name, one.role) for one in series] if len(series) > 1 else [],
+        shapes,
+        [(across.at(m.value), m.name, i % 3) for i, m in enumerate(inside)],
+        x=Axis(across, across.ticks(5), x_title),
+        y=Axis(upwards, ticks, "share of rows"),
     )
-    keys = legend([(one.name, one.role) for one in series]) if len(series) > 1 else Markup("")
-    return keys + plot
 
 
 def curve(
@@ -126,41 +216,25 @@ def curve(
             for a, b in zip(x, one.values, strict=True)
             if isfinite(b)
         ]
-        shapes.append(path([(GRID * a, GRID * b) for a, b in places], f"line {one.role}"))
+        shapes.append((path(places), f"line {one.role}"))
         if len(places) <= 8:
-            dots += [
-                element("circle", cx=at(a), cy=at(b), r=3, class_=f"dot {one.role}")
-                for a, b in places
-            ]
+            dots += [Dot(*place, 3, f"dot {one.role}") for place in places]
     for a, b, name in points:
         # The name is on the free side of the line: above it, if the point is.
         nearest = min(range(len(x)), key=lambda i: abs(x[i] - a))
         above = b > series[0].values[nearest] + room / 4
-        dots += _chosen(across.at(a), at(1 - upwards.at(b)), name, above=above)
-    plot = chart(
-        [stretched(shapes), *(mark(across.at(m.value), m.name) for m in marks), *dots],
+        dots.append(Dot(across.at(a), 1 - upwards.at(b), 6, "dot chosen", name, above))
+    return draw(
+        "plot",
         f"{', '.join(one.name for one in series)} by {x_title}",
-        height=240,
-        x=(across, across.ticks(), x_title),
-        y=(upwards, round_ticks(upwards.low, upwards.high, 5), y_title),
+        240,
+        [(one.name, f"{one.role} stroke") for one in series] if len(series) > 1 else [],
+        shapes,
+        [(across.at(m.value), m.name, 0) for m in marks],
+        dots,
+        x=Axis(across, across.ticks(), x_title),
+        y=Axis(upwards, round_ticks(upwards.low, upwards.high, 5), y_title),
     )
-    keys = [(one.name, f"{one.role} stroke") for one in series]
-    return (legend(keys) if len(series) > 1 else Markup("")) + plot
-
-
-def _chosen(place: float, y: str, name: str, *, above: bool) -> list[Markup]:
-    anchor = "end" if place > 0.5 else "start"
-    text = element(
-        "text",
-        name,
-        x=at(place),
-        y=y,
-        dx=0 if above else 12 if anchor == "start" else -12,
-        dy=-13 if above else 14 if anchor == "end" else -8,
-        text_anchor="middle" if above and 0.2 < place < 0.8 else anchor,
-        class_="name",
-    )
-    return [element("circle", cx=at(place), cy=y, r=6, class_="dot chosen"), text]
 
 
 def intervals(
@@ -175,29 +249,7 @@ def intervals(
 
     What lies beyond the axis ends in an arrow, so that an interval without bound is not blank.
     """
-    below = [vertical(scale.at(tick.value), "grid") for tick in ticks]
-    if even:
-        left, right = (_within(scale.at(end)) for end in even)
-        width = at(right - left)
-        below.append(element("rect", x=at(left), width=width, y=0, height="100%", class_="even"))
-    if neutral is not None:
-        below.append(vertical(scale.at(neutral), "neutral"))
-    lines = []
-    for row in rows:
-        drawn, label = joined(*below, *_whisker(row, scale)), f"{row.name}: {row.written}"
-        svg = element("svg", drawn, role="img", aria_label=label, height=_LINE)
-        lines.append(_line(row.name, svg, row.written))
-    named = [
-        element(
-            "text", tick.name, x=at(scale.at(tick.value)), y=12, text_anchor="middle", class_="tick"
-        )
-        for tick in ticks
-    ]
-    named.append(element("text", title, x="50%", y=29, text_anchor="middle", class_="axis"))
-    axis = element("svg", joined(*named), aria_hidden="true", height=34)
-    cells = joined(element("span", class_="what"), element("span", axis, class_="track"))
-    lines.append(element("li", cells, class_="axis-row"))
-    return element("ul", joined(*lines), class_="intervals")
+    return draw("intervals", rows, scale, ticks, title, even, neutral)
 
 
 def bars(
@@ -209,48 +261,9 @@ def bars(
     True
     """
     longest = top or max((value for _, value, _ in rows), default=0) or 1
-    lines = [_line(name, bar(value / longest, role), written) for name, value, written in rows]
-    return element("ul", joined(*lines), class_="intervals bars")
+    return draw("bars", rows, role, longest)
 
 
 def bar(part: float, role: str = "ours") -> Markup:
     """A bar that fills a part of its track."""
-    width = f"width:{100 * _within(part):.4g}%"
-    return element("span", element("i", class_=f"fill {role}", style=width), class_="bar")
-
-
-def _line(name: str, track: Markup, written: str) -> Markup:
-    cells = joined(
-        element("span", element("bdi", name), class_="what"),
-        element("span", track, class_="track"),
-        element("span", written, class_="figure"),
-    )
-    return element("li", cells)
-
-
-def _whisker(row: Row, scale: Scale) -> list[Markup]:
-    drawn = []
-    if row.low is not None or row.high is not None:
-        left = at(_within(scale.at(row.low)) if row.low is not None else 0.0)
-        right = at(_within(scale.at(row.high)) if row.high is not None else 1.0)
-        role = f"whisker {row.role}"
-        drawn.append(element("line", x1=left, x2=right, y1="50%", y2="50%", class_=role))
-        if row.high is None or scale.at(row.high) > 1:
-            drawn.append(_arrow("100%", "m-7 -5l7 5l-7 5", row.role))
-        if row.low is None or (scale.at(row.low) < 0 and row.low != row.value):
-            drawn.append(_arrow("0%", "m7 -5l-7 5l7 5", row.role))
-    if row.value is not None and 0 <= scale.at(row.value) <= 1:
-        title, role = element("title", f"{row.name}: {number(row.value)}"), f"dot {row.role}"
-        place = at(scale.at(row.value))
-        drawn.append(element("circle", title, cx=place, cy="50%", r=5, class_=role))
-    return drawn
-
-
-def _arrow(x: str, steps: str, role: str) -> Markup:
-    """Steps in pixels from a place in percent."""
-    shape = element("path", d=f"M0 0{steps}", class_=f"arrow {role}")
-    return element("svg", shape, x=x, y="50%", overflow="visible")
-
-
-def _within(part: float) -> float:
-    return min(max(part, 0.0), 1.0)
+    return draw("bar", part, role)

@@ -1,8 +1,7 @@
 """From the evidence of a run to one HTML file that needs nothing else: no script, link or font.
 
-Every text of the corpus and every name is escaped by the template engine; charts escape on their
-own (`charts_svg.element`). A content policy in the page forbids scripts and requests, so that even
-a mistake here could run nothing.
+Every text of the corpus and every name is escaped by the template engine. A content policy in the
+page forbids scripts and requests, so that even a mistake here could run nothing.
 """
 
 from __future__ import annotations

@@ -11,9 +11,19 @@ from markupsafe import Markup
 
 from take.audit.balance.findings import EVEN_RATIO
 from take.audit.balance.report import SetBalance, Where
-from take.audit.release.charts import Mark, Row, Series, bars, curve, histogram, intervals
+from take.audit.release.charts import (
+    Mark,
+    Row,
+    Scale,
+    Series,
+    Tick,
+    bars,
+    curve,
+    histogram,
+    intervals,
+    round_ticks,
+)
 from take.audit.release.charts_map import coverage_map
-from take.audit.release.charts_svg import Scale, Tick, round_ticks
 from take.audit.release.evidence import ReportEvidence
 from take.audit.release.report_rows import spots
 from take.evaluation.names import DISTILLED, FULL, RANDOM
