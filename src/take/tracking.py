@@ -12,8 +12,8 @@ from kedro.framework.hooks import hook_impl
 from take import __version__
 from take.hooks import chosen_corpus
 from take.reuse.digests import plain
+from take.reuse.provenance import git_state
 from take.reuse.records import flatten, read_record
-from take.version import git_state
 
 if TYPE_CHECKING:
     from kedro.framework.context import KedroContext

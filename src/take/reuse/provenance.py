@@ -6,11 +6,14 @@ were used, whatever was made since.
 
 from __future__ import annotations
 
+import subprocess
 from collections import deque
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from take import __version__
 from take.reuse.records import RECORD_SUFFIX, Record, read_record
 
 
@@ -97,6 +100,40 @@ def stage_costs(steps: Iterable[Step]) -> list[Mapping[str, Any]]:
     """One row per node: stage, node, seconds, peak_megabytes, bytes."""
     columns = ("stage", "node", "seconds", "peak_megabytes", "bytes")
     return [{column: getattr(step, column) for column in columns} for step in steps]
+
+
+@cache
+def git_state(folder: Path) -> dict[str, str]:
+    """The commit of a repository, and whether files were changed since; empty outside of git."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(folder), *arguments]
+        return subprocess.run(  # noqa: S603 - fixed command, no user input
+            command, capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+
+    try:
+        return {
+            "git_commit": git("rev-parse", "HEAD"),
+            "git_dirty": str(bool(git("status", "--porcelain"))).lower(),
+        }
+    except (OSError, subprocess.SubprocessError):
+        return {}
+
+
+def code_version() -> str:
+    """Which code this is, for people: 0.1.0 (1a2b3c4, changed since).
+
+    >>> code_version().startswith("0.")
+    True
+    """
+    root = Path(__file__).parents[3]
+    # Not the commit of another repository that the package is installed in.
+    state = git_state(root) if (root / ".git").exists() else {}
+    if not state:
+        return __version__
+    changed = ", changed since" if state["git_dirty"] == "true" else ""
+    return f"{__version__} ({state['git_commit'][:7]}{changed})"
 
 
 def _by_content(folders: Iterable[Path]) -> dict[str, Record]:

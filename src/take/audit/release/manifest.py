@@ -16,11 +16,10 @@ from pydantic import Field, ValidationError
 from take import __version__
 from take.frozen import Frozen
 from take.reuse.digests import file_digest, plain, value_digest
-from take.version import code_version
+from take.reuse.provenance import Provenance, code_version
 
 if TYPE_CHECKING:
     from take.audit.privacy.report import PrivacyReport
-    from take.reuse.provenance import Provenance
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"

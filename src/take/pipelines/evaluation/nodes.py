@@ -21,12 +21,12 @@ from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.tables import readable_table
 from take.learners import SentenceVectors, Shared
+from take.reuse.provenance import code_version
 from take.scoring.diagnostics import StudyReport
 from take.scoring.influence import InfluenceMatrix
 from take.scoring.scoring_inputs import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import SelectionSettings
-from take.version import code_version
 
 _logger = logging.getLogger(__name__)
 
