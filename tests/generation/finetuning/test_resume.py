@@ -1,9 +1,7 @@
 """A killed training continues and ends in the same bytes. Tiny models, really killed."""
 
-import os
+import multiprocessing
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import pytest
 from take.generation.finetuning import training
 from take.generation.finetuning.training import fine_tune
 from take.generation.finetuning.updates import PlainStepper
-from tests.conftest import ROOT
 from tests.generation.finetuning.conftest import contents, private, quick
 
 
@@ -48,22 +45,17 @@ def newest_update(work: Path) -> int:
     return max((int(name.rpartition("-")[2]) for name in names), default=0)
 
 
-def kill_mid_training(model: Path, work: Path, settings, beyond: int) -> None:
-    command = [sys.executable, "-m", "tests.generation.finetuning.killed"]
-    child = subprocess.Popen(
-        [*command, str(model), str(work), settings.model_dump_json()],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def kill_mid_training(made, settings, work: Path, beyond: int) -> None:
+    """Train in a process of its own (forked: importing torch again takes seconds) and kill it."""
+    child = multiprocessing.get_context("fork").Process(target=run, args=(made, settings, work))
+    child.start()
     deadline = time.monotonic() + 120
-    while newest_update(work) <= beyond and child.poll() is None:
+    while newest_update(work) <= beyond and child.is_alive():
         assert time.monotonic() < deadline
         time.sleep(0.002)
-    child.send_signal(signal.SIGKILL)
-    _, errors = child.communicate()
-    assert child.returncode == -signal.SIGKILL, errors
+    child.kill()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
 
 
 def test_killed_twice_ends_in_the_same_bytes(bench, tmp_path):
@@ -74,10 +66,10 @@ def test_killed_twice_ends_in_the_same_bytes(bench, tmp_path):
     straight = run(made, settings, tmp_path / "straight")
     often = settings.model_copy(update={"checkpoint_seconds": 0})
     work = tmp_path / "killed"
-    kill_mid_training(made.language_model.folder, work, often, beyond=0)
+    kill_mid_training(made, often, work, beyond=0)
     once = newest_update(work)
     assert 0 < once < straight.report.planned_updates
-    kill_mid_training(made.language_model.folder, work, often, beyond=once + 20)
+    kill_mid_training(made, often, work, beyond=once + 20)
     assert once + 20 < newest_update(work) < straight.report.planned_updates
     assert not (work / "adapter").exists()
     assert {path.suffix for path in work.rglob("*") if path.is_file()} <= {".safetensors", ".json"}
