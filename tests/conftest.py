@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -41,6 +42,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.tiny_lm)
 
 
+# Several commands in one process: imports take longer than most of them.
+MANY = """
+import json, sys, traceback
+from pathlib import Path
+from click.testing import CliRunner
+from kedro.framework.startup import bootstrap_project
+
+bootstrap_project(Path.cwd())
+from take.cli import cli
+
+outcomes = []
+for arguments in json.loads(sys.argv[1]):
+    done = CliRunner().invoke(cli, arguments)
+    output = done.output
+    if done.exc_info and not isinstance(done.exception, SystemExit):
+        output += "".join(traceback.format_exception(*done.exc_info))
+    outcomes.append([done.exit_code, output])
+Path(sys.argv[2]).write_text(json.dumps(outcomes))
+"""
+
+
 @dataclass
 class Project:
     """A copy of the project's code and configuration in a temporary folder."""
@@ -53,6 +75,16 @@ class Project:
         output = done.stdout + done.stderr
         assert (done.returncode == 0) is ok, output
         return output
+
+    def kedro_each(self, *commands: list[str]) -> list[tuple[int, str]]:
+        """Run `kedro` commands of the project one after the other; exit codes and outputs."""
+        outcomes = self.path / "outcomes.json"
+        command = [sys.executable, "-c", MANY, json.dumps(commands), str(outcomes)]
+        options = self.options()
+        options["env"]["PYTHONPATH"] = str(self.path / "src")
+        done = subprocess.run(command, **options, timeout=900)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [(code, output) for code, output in json.loads(outcomes.read_text())]
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start `kedro` here and go on."""

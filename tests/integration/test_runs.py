@@ -22,9 +22,11 @@ RUN = ("run", "--pipeline=embedding", "--params=corpus=films")
 def test_every_registered_pipeline_runs(distilled_films: Project) -> None:
     """After `distill` they run on their own, from the artifacts before them."""
     few = "evaluation.learners=lr,benchmark.quick=true,benchmark.quickly.learners=lr"
-    for name in sorted(register_pipelines()):
-        command = ("run", f"--pipeline={name}", f"--params=corpus=films,budget=5/class,{few}")
-        distilled_films.kedro(*command)
+    params = f"--params=corpus=films,budget=5/class,{few}"
+    names = sorted(register_pipelines())
+    commands = (["run", f"--pipeline={name}", params] for name in names)
+    for name, (code, output) in zip(names, distilled_films.kedro_each(*commands), strict=True):
+        assert code == 0, f"{name}: {output}"
 
 
 def test_weights_and_examples_are_there(distilled_once: Project) -> None:
