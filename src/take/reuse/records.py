@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from take import __version__
+from take.frozen import Frozen
 from take.reuse.atomic import is_temporary, write_text_atomically
 from take.reuse.digests import file_digest, value_digest
 
@@ -23,10 +24,8 @@ RECORD_SUFFIX = ".record.json"
 _SET_ASIDE = ".altered-"
 
 
-class Origin(BaseModel):
+class Origin(Frozen):
     """All that decides what a node returns."""
-
-    model_config = ConfigDict(frozen=True)
 
     node: str
     code: dict[str, str]
@@ -52,17 +51,31 @@ class Origin(BaseModel):
         return "; ".join(changes)
 
 
-class FileEntry(BaseModel):
+class FileEntry(Frozen):
     """One file's size and checksum."""
 
     bytes: int
-    sha256: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+    @classmethod
+    def of(cls, path: Path) -> FileEntry:
+        """The entry of a file as it is now."""
+        return cls(bytes=path.stat().st_size, sha256=file_digest(path))
+
+    def problem(self, path: Path) -> str:
+        """How the file at `path` differs from this entry; empty if it does not."""
+        if not path.is_file():
+            return f"{path} is missing"
+        size = path.stat().st_size
+        if size != self.bytes:
+            return f"{path} was altered: {size:,} bytes where {self.bytes:,} were written"
+        if file_digest(path) != self.sha256:
+            return f"{path} was altered: its SHA-256 is not the recorded one"
+        return ""
 
 
-class MakingCost(BaseModel):
+class MakingCost(Frozen):
     """What it took the node, for all its outputs together."""
-
-    model_config = ConfigDict(frozen=True)
 
     seconds: float
     peak_megabytes: float
@@ -111,10 +124,7 @@ def record_path(artifact: Path) -> Path:
 def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
     """Take the checksums of an artifact that was just written, and keep them next to it."""
     record = Record(
-        files={
-            name: FileEntry(bytes=path.stat().st_size, sha256=file_digest(path))
-            for name, path in _files(artifact).items()
-        },
+        files={name: FileEntry.of(path) for name, path in files_of(artifact).items()},
         made_from=made_from,
         take_version=__version__,
         written_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -147,16 +157,11 @@ def damage(artifact: Path) -> str:
         if not record_path(artifact).exists():
             return f"{artifact} has no record"
         return f"{record_path(artifact)} was altered"
-    found = _files(artifact)
+    found = files_of(artifact)
+    is_file = list(record.files) == [artifact.name] and not artifact.is_dir()
     for name, entry in record.files.items():
-        path = found.get(name)
-        if path is None:
-            return f"{artifact if name == artifact.name else artifact / name} is missing"
-        size = path.stat().st_size
-        if size != entry.bytes:
-            return f"{path} was altered: {size:,} bytes where {entry.bytes:,} were written"
-        if file_digest(path) != entry.sha256:
-            return f"{path} was altered: its SHA-256 is not the recorded one"
+        if problem := entry.problem(artifact if is_file else artifact / name):
+            return problem
     extra = sorted(set(found) - set(record.files))
     return f"{found[extra[0]]} was added to the artifact" if extra else ""
 
@@ -179,7 +184,8 @@ def _write(artifact: Path, record: Record) -> None:
     write_text_atomically(record_path(artifact), record.sealed().model_dump_json(indent=1))
 
 
-def _files(artifact: Path) -> dict[str, Path]:
+def files_of(artifact: Path) -> dict[str, Path]:
+    """The files of an artifact, by their path within it; a file's own by its name."""
     if artifact.is_dir():
         return {
             path.relative_to(artifact).as_posix(): path

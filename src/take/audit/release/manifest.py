@@ -17,6 +17,7 @@ from take import __version__
 from take.frozen import Frozen
 from take.reuse.digests import file_digest, plain, value_digest
 from take.reuse.provenance import Provenance, code_version
+from take.reuse.records import FileEntry, files_of
 
 if TYPE_CHECKING:
     from take.audit.privacy.report import PrivacyReport
@@ -77,13 +78,6 @@ class Reproduction(NamedTuple):
         return value_digest(self.parameters)
 
 
-class ListedFile(Frozen):
-    """One file's size and checksum."""
-
-    bytes: int
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-
-
 class Manifest(Frozen):
     """A release: what is in it, and where it comes from."""
 
@@ -102,7 +96,7 @@ class Manifest(Frozen):
     parameters: dict[str, Any] = Field(description="by node")
     parameters_sha256: str
     inputs: dict[str, str] = Field(description="content digests of what the rows were made from")
-    files: dict[str, ListedFile] = Field(description=f"all but {MANIFEST} and {SUMS}")
+    files: dict[str, FileEntry] = Field(description=f"all but {MANIFEST} and {SUMS}")
 
 
 def write_manifest(
@@ -130,10 +124,7 @@ def write_manifest(
         parameters=made.parameters,
         parameters_sha256=made.parameters_digest,
         inputs=made.inputs,
-        files={
-            name: ListedFile(bytes=path.stat().st_size, sha256=file_digest(path))
-            for name, path in _files(folder).items()
-        },
+        files={name: FileEntry.of(path) for name, path in _files(folder).items()},
     )
     text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
     (folder / MANIFEST).write_bytes(text.encode("utf-8"))
@@ -173,23 +164,11 @@ def check_manifest(folder: Path) -> list[str]:
     problems = [
         problem
         for name, entry in manifest.files.items()
-        if (problem := _damage(folder / name, found.get(name), entry))
+        if (problem := entry.problem(folder / name))
     ]
     added = sorted(set(found) - set(manifest.files))
     problems += [f"{found[name]} was added to the artifact" for name in added]
     return problems + _damage_of_sums(folder, manifest)
-
-
-def _damage(path: Path, found: Path | None, entry: ListedFile) -> str:
-    # In the words of `take.reuse.records.damage`: the same is then said once.
-    if found is None:
-        return f"{path} is missing"
-    size = found.stat().st_size
-    if size != entry.bytes:
-        return f"{path} was altered: {size:,} bytes where {entry.bytes:,} were written"
-    if file_digest(found) != entry.sha256:
-        return f"{path} was altered: its SHA-256 is not the recorded one"
-    return ""
 
 
 def _damage_of_sums(folder: Path, manifest: Manifest) -> list[str]:
@@ -218,14 +197,9 @@ def _line(digest: str, name: str) -> str:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    found = {
-        path.relative_to(folder).as_posix(): path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
     return {
         name: path
-        for name, path in found.items()
+        for name, path in files_of(folder).items()
         if name not in (MANIFEST, SUMS) and not name.startswith(_OF_GIT)
     }
 
