@@ -14,41 +14,47 @@ _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#8a8a8a"
 class SearchStep(Frozen):
     """One sweep of `exam` over all positions; the first step is the start."""
 
-    sweep: int = Field(description="Number of the sweep; 0 is the start.")
-    swaps: int = Field(description="Rows exchanged in it.")
-    exam_loss_before: float = Field(
-        description="Loss of the surrogate models on their exam rows before the sweep."
-    )
-    exam_loss_after: float = Field(description="The same after it: what the search lowers.")
-    validation_loss: float = Field(
-        description="Loss of the surrogate models on validation rows, for which no swap is made. "
-        "Where it rises while the exam loss falls, the search overfits the exam rows. The sweep "
-        "with the lowest is kept, so it is slightly lower than on rows that chose nothing."
-    )
-    validation_accuracy: float = Field(
-        description="Weighted share of validation rows predicted correctly."
-    )
-    exam_rows: int = Field(
-        description="Exam rows of this sweep. They grow from sweep to sweep, so exam losses of "
-        "sweeps with different numbers of rows are not quite comparable."
-    )
+    sweep: int
+    """Number of the sweep; 0 is the start."""
+    swaps: int
+    """Rows exchanged in it."""
+    exam_loss_before: float
+    """Loss of the surrogate models on their exam rows before the sweep."""
+    exam_loss_after: float
+    """The same after it: what the search lowers."""
+    validation_loss: float
+    """Loss of the surrogate models on validation rows, for which no swap is made. Where it rises
+    while the exam loss falls, the search overfits the exam rows. The sweep with the lowest is kept,
+    so it is slightly lower than on rows that chose nothing."""
+    validation_accuracy: float
+    """Weighted share of validation rows predicted correctly."""
+    exam_rows: int
+    """Exam rows of this sweep. They grow from sweep to sweep, so exam losses of sweeps with
+    different numbers of rows are not quite comparable."""
 
 
 class SelectionReport(Frozen):
     """How the rows were chosen."""
 
-    selector: str = Field(description="The selector that chose.")
-    scope: str = Field(description="`class`: each class has its budget; `global`: they compete.")
-    budget: str = Field(description="The budget as given by the user.")
-    rows: int = Field(description="Rows chosen.")
-    pool_rows: int = Field(description="Candidates they were chosen from.")
-    kept_rows: int | None = Field(
-        default=None, description="Rows chosen before that were kept (`redistil`)."
-    )
+    selector: str
+    """The selector that chose."""
+    scope: str
+    """`class`: each class has its budget; `global`: they compete."""
+    budget: str
+    """The budget as given by the user."""
+    rows: int
+    """Rows chosen."""
+    pool_rows: int
+    """Candidates they were chosen from."""
+    kept_rows: int | None = None
+    """Rows chosen before that were kept (`redistil`)."""
     seed: int
-    tempering: float = Field(description="α of w^α: 1 is κ, 0 gives equal weights.")
-    figures: dict[str, float] = Field(description="The selector's own figures.")
-    steps: list[SearchStep] = Field(default_factory=list, description="The steps of a search.")
+    tempering: float
+    """Α of w^α: 1 is κ, 0 gives equal weights."""
+    figures: dict[str, float]
+    """The selector's own figures."""
+    steps: list[SearchStep] = Field(default_factory=list)
+    """The steps of a search."""
 
 
 def search_figure(report: SelectionReport) -> Any:

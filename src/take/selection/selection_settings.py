@@ -22,51 +22,30 @@ class ExamSettings(Frozen):
     8000
     """
 
-    surrogates: tuple[SurrogateName, ...] = Field(
-        default=("phi", "tfidf"),
-        min_length=1,
-        description="feature spaces of the kernel-ridge models: `surrogates.KERNELS`",
-    )
-    exam_rows: int = Field(
-        default=8000,
-        ge=10,
-        description="training rows the surrogates are scored on: the more, the less they overfit",
-    )
-    validation_rows: int = Field(
-        default=2000,
-        ge=10,
-        description="other training rows: they stop the search and choose which sweep is kept",
-    )
-    schedule: Literal["growing", "fixed"] = Field(
-        default="growing",
-        description="`growing`: the first sweep uses one of `parts`, each later one twice as many, "
-        "up to all (as good as `fixed` in about half the time); `fixed`: every sweep uses all",
-    )
+    surrogates: tuple[SurrogateName, ...] = Field(default=("phi", "tfidf"), min_length=1)
+    """Feature spaces of the kernel-ridge models: `surrogates.KERNELS`."""
+    exam_rows: int = Field(default=8000, ge=10)
+    """Training rows the surrogates are scored on: the more, the less they overfit."""
+    validation_rows: int = Field(default=2000, ge=10)
+    """Other training rows: they stop the search and choose which sweep is kept."""
+    schedule: Literal["growing", "fixed"] = "growing"
+    """`growing`: the first sweep uses one of `parts`, each later one twice as many, up to all (as
+    good as `fixed` in about half the time); `fixed`: every sweep uses all."""
     parts: int = Field(default=4, ge=1)
-    fewest_rows: int = Field(
-        default=200, ge=4, description="with fewer exam rows `facility` chooses instead"
-    )
-    ridge_grid: tuple[float, ...] = Field(
-        default=(0.1, 0.3, 1.0, 3.0),
-        min_length=1,
-        description="λ: each surrogate uses the best of these, fitted again in every sweep",
-    )
-    exact_candidates: int = Field(
-        default=64,
-        ge=1,
-        description="candidates of a position scored exactly, after the quadratic screen",
-    )
-    min_gain: float = Field(
-        default=1e-4, ge=0, description="smallest decrease of the exam loss that is worth a swap"
-    )
+    fewest_rows: int = Field(default=200, ge=4)
+    """With fewer exam rows `facility` chooses instead."""
+    ridge_grid: tuple[float, ...] = Field(default=(0.1, 0.3, 1.0, 3.0), min_length=1)
+    """λ: each surrogate uses the best of these, fitted again in every sweep."""
+    exact_candidates: int = Field(default=64, ge=1)
+    """Candidates of a position scored exactly, after the quadratic screen."""
+    min_gain: float = Field(default=1e-4, ge=0)
+    """Smallest decrease of the exam loss that is worth a swap."""
     max_sweeps: int = Field(default=12, ge=0)
     max_swaps: int | None = Field(default=None, ge=0)
-    max_seconds: float | None = Field(
-        default=None, ge=0, description="a time limit makes the rows depend on the machine"
-    )
-    patience: int = Field(
-        default=3, ge=1, description="sweeps without a lower validation loss before the search ends"
-    )
+    max_seconds: float | None = Field(default=None, ge=0)
+    """A time limit makes the rows depend on the machine."""
+    patience: int = Field(default=3, ge=1)
+    """Sweeps without a lower validation loss before the search ends."""
 
     @field_validator("surrogates")
     @classmethod
@@ -90,45 +69,33 @@ class SelectionSettings(Frozen):
     0.1
     """
 
-    selector: str = Field(default="exam", description="a name in `selectors.SELECTORS`")
-    scope: Scope = Field(
-        default="class",
-        description="`class`: each class has its budget; `global`: classes compete for all of it",
-    )
-    tempering: float = Field(
-        default=1.0, ge=0, le=1, description="α of w^α: 1 is κ, 0 gives equal weights"
-    )
+    selector: str = "exam"
+    """A name in `selectors.SELECTORS`."""
+    scope: Scope = "class"
+    """`class`: each class has its budget; `global`: classes compete for all of it."""
+    tempering: float = Field(default=1.0, ge=0, le=1)
+    """Α of w^α: 1 is κ, 0 gives equal weights."""
     seed: int = Field(default=0, ge=0, lt=2**32)
-    block_rows: int = Field(
-        default=2048, ge=1, le=1_000_000, description="corpus rows processed at a time"
-    )
-    memory_megabytes: int = Field(
-        default=1024, ge=16, description="limit on what a selector keeps to save time"
-    )
-    most_replaced: float = Field(
-        default=0.2, ge=0, le=1, description="`redistil`: share of the rows that may be replaced"
-    )
-    epsilon: float = Field(default=0.05, gt=0, le=10, description="ε of Eq. 11")
-    iterations: int = Field(
-        default=200, ge=1, le=100_000, description="Sinkhorn iterations of `received_mass`"
-    )
-    tolerance: float = Field(
-        default=1e-5, gt=0, lt=1, description="largest Σ_c |Σ_n γ_nc − ν_c| of a converged plan"
-    )
-    path_factor: float = Field(
-        default=2.0,
-        ge=1,
-        le=100,
-        description="`facility`, `exam`: greedy continues to this multiple of the budget, for the "
-        "budget curve",
-    )
-    refine: bool = Field(default=True, description="`facility`: swap until no swap lowers the cost")
-    swap_rows: int = Field(
-        default=4096, ge=1, le=1_000_000, description="`swap`: corpus rows drawn by weight"
-    )
-    swap_patience: int = Field(
-        default=50, ge=1, description="`swap`: solves without a gain before it stops"
-    )
+    block_rows: int = Field(default=2048, ge=1, le=1_000_000)
+    """Corpus rows processed at a time."""
+    memory_megabytes: int = Field(default=1024, ge=16)
+    """Limit on what a selector keeps to save time."""
+    most_replaced: float = Field(default=0.2, ge=0, le=1)
+    """`redistil`: share of the rows that may be replaced."""
+    epsilon: float = Field(default=0.05, gt=0, le=10)
+    """ε of Eq. 11."""
+    iterations: int = Field(default=200, ge=1, le=100_000)
+    """Sinkhorn iterations of `received_mass`."""
+    tolerance: float = Field(default=1e-5, gt=0, lt=1)
+    """Largest Σ_c |Σ_n γ_nc − ν_c| of a converged plan."""
+    path_factor: float = Field(default=2.0, ge=1, le=100)
+    """`facility`, `exam`: greedy continues to this multiple of the budget, for the budget curve."""
+    refine: bool = True
+    """`facility`: swap until no swap lowers the cost."""
+    swap_rows: int = Field(default=4096, ge=1, le=1_000_000)
+    """`swap`: corpus rows drawn by weight."""
+    swap_patience: int = Field(default=50, ge=1)
+    """`swap`: solves without a gain before it stops."""
     kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
     exam: ExamSettings = ExamSettings()
 
@@ -161,22 +128,15 @@ class SelectionSettings(Frozen):
 class DescriptionSettings(Frozen):
     """`params:distillation.description`: what is reported; it does not change the rows."""
 
-    sample_weights: Literal["uniform", "mass"] = Field(
-        default="uniform",
-        description="`weight` of a distilled row: 1, or by the mass it represents, with mean 1",
-    )
-    lineage_rows: int = Field(
-        default=20, ge=1, le=10_000, description="training rows listed for each distilled row"
-    )
-    plan: Plan = Field(
-        default="nearest",
-        description="`nearest`: a training row is represented by its nearest distilled row; "
-        "`entropic`: it is shared among them as in Eq. 11",
-    )
-    curve_rows_per_class: int | None = Field(
-        default=None, ge=1, description="last point of the budget curve; None: twice the budget"
-    )
-    sample_rows: int = Field(
-        default=1000, ge=10, le=20_000, description="corpus rows in the exact distances"
-    )
+    sample_weights: Literal["uniform", "mass"] = "uniform"
+    """`weight` of a distilled row: 1, or by the mass it represents, with mean 1."""
+    lineage_rows: int = Field(default=20, ge=1, le=10_000)
+    """Training rows listed for each distilled row."""
+    plan: Plan = "nearest"
+    """`nearest`: a training row is represented by its nearest distilled row; `entropic`: it is
+    shared among them as in Eq. 11."""
+    curve_rows_per_class: int | None = Field(default=None, ge=1)
+    """Last point of the budget curve; None: twice the budget."""
+    sample_rows: int = Field(default=1000, ge=10, le=20_000)
+    """Corpus rows in the exact distances."""
     seed: int = Field(default=0, ge=0, lt=2**32)
