@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from pydantic import Field
@@ -25,29 +25,11 @@ from take.text import format as formats
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-CONTENTS = (
-    ("verdict", "Verdict"),
-    ("rows", "Rows"),
-    ("coverage", "Coverage"),
-    ("budget", "Budget"),
-    ("weights", "Weights"),
-    ("privacy", "Privacy"),
-    ("balance", "Balance"),
-    ("accuracy", "Accuracy"),
-    ("cost", "Cost"),
-    ("reproduce", "Reproduce"),
-    ("limits", "Limits"),
+_TITLES = (
+    *("Verdict", "Rows", "Coverage", "Budget", "Weights", "Privacy", "Balance", "Accuracy"),
+    *("Cost", "Reproduce", "Limits"),
 )
-_CHECK_NAMES = {
-    "verbatim": "Verbatim copies",
-    "near_copies": "Near copies",
-    "shared_spans": "Long shared passages",
-    "distances": "Distance to training rows",
-    "pii": "Personal data",
-    "canaries": "Planted secrets",
-    "members": "Membership of training rows",
-    "extraction": "Secrets written out",
-}
+CONTENTS = tuple((title.lower(), title) for title in _TITLES)
 _FORMATS = ("count", "number", "share", "percent", "points", "duration", "size", "moment")
 
 
@@ -58,14 +40,6 @@ class ReportSettings(Frozen):
         default=False,
         description="leave training rows out of the report; those of an export never have any",
     )
-
-
-class Tile(NamedTuple):
-    """A key figure."""
-
-    value: str
-    name: str
-    note: str = ""
 
 
 def render_page(evidence: ReportEvidence, *, release: bool) -> str:
@@ -101,13 +75,15 @@ def _environment() -> Environment:
         plural=formats.plural,
         as_words=formats.as_words,
         unbroken=_unbroken(lambda sentence: sentence),
-        kinds=_kinds,
+        visible=formats.visible,
+        opening=formats.opening,
     )
     environment.globals.update(
         charts=report_charts,
         texts=report_rows,
-        check_names=_CHECK_NAMES,
         tables=report_rows.TABLES,
+        long_text=report_rows.LONG,
+        folded_text=report_rows.FOLDED,
         meaning=meaning,
         bar=bar,
         bars=_bars,
@@ -125,10 +101,6 @@ def _unbroken(write: Callable[..., str]) -> Callable[..., str]:
     return written
 
 
-def _kinds(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{n:,} × {formats.as_words(kind)}" for kind, n in kinds.items() if n)
-
-
 def _bars(counts: Mapping[str, int]) -> Markup:
     """The largest first."""
     found = sorted(((formats.as_words(k), n) for k, n in counts.items() if n), key=lambda r: -r[1])
@@ -139,9 +111,9 @@ def _read(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _accuracy_tile(evidence: ReportEvidence) -> Tile:
+def _accuracy_tile(evidence: ReportEvidence) -> tuple[str, str, str]:
     """Share of the accuracy with full data, of the learner that keeps most of it."""
-    missing = Tile(formats.MISSING, "accuracy", "not evaluated in this run")
+    missing = (formats.MISSING, "accuracy", "not evaluated in this run")
     summary = evidence.accuracy_summary
     if summary is None:
         return missing
@@ -152,11 +124,11 @@ def _accuracy_tile(evidence: ReportEvidence) -> Tile:
     if kept.isna().all():
         best = mine.iloc[int(mine["mean"].argmax())]
         name = formats.as_words(str(best["metric"]))
-        return Tile(formats.percent(best["mean"]), name, str(best["learner"]))
+        return (formats.percent(best["mean"]), name, str(best["learner"]))
     best = mine.iloc[int(kept.fillna(-1).argmax())]
     full = summary[(summary["method"] == FULL) & (summary["learner"] == best["learner"])]
     all_rows = f", {formats.percent(full['mean'].iloc[0])} with all rows" if len(full) else ""
-    return Tile(
+    return (
         formats.share(best["share_kept"]),
         "of the accuracy with all rows",
         f"{formats.percent(best['mean'])}{all_rows} ({best['learner']}, the best of {len(mine)}; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,24 +36,6 @@ _BINS = 24
 _ROLES = {DISTILLED: "ours", FULL: "other"}
 
 
-class Budget(NamedTuple):
-    """What other budgets would give."""
-
-    unit: str
-    sizes: list[float]
-    cost: Markup
-    distances: Markup
-
-
-class Mentions(NamedTuple):
-    """How often identity groups are mentioned."""
-
-    chart: Markup
-    shifted: int
-    inconclusive: list[str]
-    """Groups that no row mentions, which may be chance."""
-
-
 def coverage(evidence: ReportEvidence, *, release: bool) -> Markup | None:
     """The coverage map; without training rows for release: their places are not released."""
     table = evidence.map_coordinates
@@ -64,7 +46,7 @@ def coverage(evidence: ReportEvidence, *, release: bool) -> Markup | None:
     return coverage_map(table, evidence.corpus_report.labels, spots(evidence))
 
 
-def budget(evidence: ReportEvidence) -> Budget | None:
+def budget(evidence: ReportEvidence) -> dict[str, Any] | None:
     """Cost and distances along the greedy path, and the chosen set."""
     table, report = evidence.budget_curve, evidence.distillation_report
     if table.empty:
@@ -92,7 +74,7 @@ def budget(evidence: ReportEvidence) -> Budget | None:
         f"{unit} (logarithmic)",
         "distance",
     )
-    return Budget(unit, sizes, cost, distances)
+    return {"unit": unit, "sizes": sizes, "cost": cost, "distances": distances}
 
 
 def weights(evidence: ReportEvidence) -> Markup | None:
@@ -152,8 +134,11 @@ def membership(evidence: ReportEvidence) -> dict[str, Markup]:
     return found
 
 
-def mentions(evidence: ReportEvidence, where: Where) -> Mentions | None:
-    """Mentions of identity groups as multiples of the corpus's, and one side by the other."""
+def mentions(evidence: ReportEvidence, where: Where) -> dict[str, Any] | None:
+    """Mentions of identity groups as multiples of the corpus's, and one side by the other.
+
+    `inconclusive` are groups that no row mentions, which may be chance.
+    """
     found: SetBalance = getattr(evidence.balance, where)
     shifted = {finding.name for finding in evidence.balance.of(where, "shifted")}
     rows, inconclusive = [], []
@@ -177,7 +162,8 @@ def mentions(evidence: ReportEvidence, where: Where) -> Mentions | None:
         return None
     axis = "mentions, as a multiple of the corpus"
     chart = intervals(rows, _RATIOS, _TIMES, axis, EVEN_RATIO, 1.0)
-    return Mentions(chart, sum(row.role == "against" for row in rows), inconclusive)
+    n_shifted = sum(row.role == "against" for row in rows)
+    return {"chart": chart, "shifted": n_shifted, "inconclusive": inconclusive}
 
 
 def lengths(evidence: ReportEvidence) -> dict[str, Markup]:
@@ -271,17 +257,7 @@ def _headline(table: pd.DataFrame, learner: str) -> str:
     return text
 
 
-class Cost(NamedTuple):
-    """Time, memory and disk of the run, by stage."""
-
-    chart: Markup
-    seconds: float
-    longest: str
-    share: float
-    n_bytes: float
-
-
-def cost(evidence: ReportEvidence) -> Cost | None:
+def cost(evidence: ReportEvidence) -> dict[str, Any] | None:
     """Time and peak memory of each stage."""
     table = evidence.costs
     if table is None or table.empty:
@@ -299,4 +275,10 @@ def cost(evidence: ReportEvidence) -> Cost | None:
     ]
     seconds, total = stages["seconds"], float(stages["seconds"].sum())
     part = float(seconds.max()) / total if total else 0.0
-    return Cost(bars(rows), total, str(seconds.idxmax()), part, float(stages["bytes"].sum()))
+    return {
+        "chart": bars(rows),
+        "seconds": total,
+        "longest": str(seconds.idxmax()),
+        "share": part,
+        "n_bytes": float(stages["bytes"].sum()),
+    }

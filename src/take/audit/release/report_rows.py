@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -12,59 +12,42 @@ from take.audit.release.evidence import ReportEvidence
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import as_words, count, opening, share, visible
 
-LONG = 480  # characters; longer texts are folded
+LONG, FOLDED = 480, 280  # characters: longer texts are folded, to so many
 TABLES = {"distilled": "Distilled rows", "pool": "Pool rows"}
-_FOLDED = 280
 _TITLE = 120
 _LISTED = 10  # training rows shown of each distilled row
 _MOST_FINDINGS = 60  # of each table
 _SEVERITY = {"verbatim": 0, "near_copy": 1, "shared_span": 3}  # personal data: 2
 
 
-class Passage(NamedTuple):
-    """A text of the corpus or of the pool, safe to show; `head` is set where it is folded."""
-
-    text: str
-    head: str | None
-
-    @classmethod
-    def of(cls, text: object) -> Passage:
-        """Control characters made visible; long texts with a beginning to show first."""
-        shown = visible(text)
-        return cls(shown, opening(shown, _FOLDED) if len(shown) > LONG else None)
-
-
-def _passages(row: pd.Series, columns: Sequence[str], prefix: str = "") -> list[Passage]:
-    """The text or the two texts of a row."""
-    return [Passage.of(row[prefix + column]) for column in columns]
+def _texts(row: Mapping[str, Any], columns: Sequence[str], prefix: str = "") -> list[str]:
+    """The text or the two texts of a row; the template makes them safe to show."""
+    return [row[prefix + column] for column in columns]
 
 
 def groups(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     """Rows by label, in the order of the labels; a class without a row is shown as such."""
     distilled = evidence.distilled.reset_index(drop=True)
     columns = TEXT_COLUMNS[task_of(distilled)]
-    totals = evidence.lineage_totals.set_index("id")
-    heaviest = float(totals["assigned_mass"].max()) if len(totals) else 0.0
+    totals = evidence.lineage_totals.set_index("id").to_dict("index")
+    nothing = {"assigned_mass": 0.0, "rows": 0, "mean_distance": None}
+    heaviest = max((total["assigned_mass"] for total in totals.values()), default=0.0)
     lineage = None if release else evidence.lineage
     sources = {} if lineage is None else dict(iter(lineage.groupby("id", sort=False)))
     flags = _flags(evidence.privacy_findings)
     shown = []
     for label, name in enumerate(evidence.corpus_report.labels):
         rows = []
-        for place in distilled.index[distilled["label"] == label]:
-            row = distilled.loc[place]
-            total = totals.loc[row["id"]] if row["id"] in totals.index else None
-            mass = float(total["assigned_mass"]) if total is not None else 0.0
+        for place, row in distilled[distilled["label"] == label].iterrows():
+            total = totals.get(row["id"], nothing)
             rows.append(
                 {
-                    "number": int(place) + 1,
-                    "passages": _passages(row, columns),
-                    "mass": mass,
-                    "part": mass / heaviest if heaviest else 0.0,
-                    "rows": int(total["rows"]) if total is not None else 0,
-                    "distance": total["mean_distance"] if total is not None else None,
+                    "number": place + 1,
+                    "texts": _texts(row, columns),
+                    "total": total,
+                    "part": total["assigned_mass"] / heaviest if heaviest else 0.0,
                     "flags": flags.get(str(row["id"]), []),
-                    "sources": _sources(sources.get(row["id"]), columns, name),
+                    "sources": _sources(sources.get(row["id"]), columns),
                 }
             )
         known = evidence.distillation_report.classes.get(name)
@@ -89,19 +72,11 @@ def spots(evidence: ReportEvidence) -> list[Spot]:
     return found
 
 
-def _sources(rows: pd.DataFrame | None, columns: Sequence[str], label: str) -> list[dict[str, Any]]:
+def _sources(rows: pd.DataFrame | None, columns: Sequence[str]) -> list[dict[str, Any]]:
     if rows is None:
         return []
-    return [
-        {
-            "id": row["source_id"],
-            "share": row["share"],
-            "distance": row["distance"],
-            "passages": _passages(row, columns, "source_"),
-            "label": row["source_label_name"] if row["source_label_name"] != label else None,
-        }
-        for _, row in rows.sort_values("rank").head(_LISTED).iterrows()
-    ]
+    heaviest = rows.sort_values("rank").head(_LISTED).to_dict("records")
+    return [{**row, "texts": _texts(row, columns, "source_")} for row in heaviest]
 
 
 def _of_training_rows(findings: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -141,44 +116,39 @@ def findings(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]
         listed = mine.head(0 if release and where == "pool" else _MOST_FINDINGS)
         rows = [
             {
+                **row,
                 "number": numbers.get(str(row["row"])) if where == "distilled" else None,
-                "row": row["row"],
-                "kind": as_words(str(row["kind"])),
-                "value": None if pd.isna(row["value"]) else row["value"],
-                "in_corpus": row["reference"] == "corpus",
-                "span": None if release or not row["span"] else Passage.of(row["span"]),
+                "span": None if release else row["span"],
                 "source": _source(row["reference_row"], texts, columns),
-                "source_id": None if release else row["reference_row"],
             }
-            for _, row in listed.iterrows()
+            for row in listed.to_dict("records")
         ]
         kinds = mine["kind"].value_counts().to_dict()
         shown.append({"name": name, "total": len(mine), "kinds": kinds, "rows": rows})
     return shown
 
 
-def _source(row_id: str, texts: pd.DataFrame | None, columns: Sequence[str]) -> list[Passage]:
+def _source(row_id: str, texts: pd.DataFrame | None, columns: Sequence[str]) -> list[str]:
     if texts is None or not row_id or row_id not in texts.index:
         return []
-    return _passages(texts.loc[[row_id]].iloc[0], columns)
+    return _texts(texts.loc[[row_id]].iloc[0], columns)
 
 
 def regions(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     """The regions covered worst, with some of their rows and what is closest to each."""
     table = None if release else evidence.least_covered
-    shown = []
-    for name, region in evidence.distillation_report.regions.items():
-        rows: list[dict[str, Any]] = []
-        if table is not None and len(table):
-            columns = TEXT_COLUMNS[task_of(table)]
-            rows = [
-                {
-                    "label": row["label_name"],
-                    "distance": row["distance"],
-                    "passages": _passages(row, columns),
-                    "closest": _passages(row, columns, "closest_"),
-                }
-                for _, row in table[table["region"].astype(str) == str(name)].iterrows()
-            ]
-        shown.append({"name": name, "found": region, "rows": rows})
-    return shown
+    rows: list[dict[str, Any]] = []
+    if table is not None and len(table):
+        columns = TEXT_COLUMNS[task_of(table)]
+        rows = [
+            {**row, "texts": _texts(row, columns), "closest": _texts(row, columns, "closest_")}
+            for row in table.to_dict("records")
+        ]
+    return [
+        {
+            "name": name,
+            "found": region,
+            "rows": [row for row in rows if str(row["region"]) == str(name)],
+        }
+        for name, region in evidence.distillation_report.regions.items()
+    ]
