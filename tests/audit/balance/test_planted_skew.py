@@ -40,7 +40,7 @@ class Built(NamedTuple):
     def findings(
         self, rows: pd.DataFrame, settings: BalanceSettings = SETTINGS
     ) -> dict[str, Finding]:
-        found = measure_set(rows, "distilled", self.reference, self.shares, settings).findings
+        _, found, _ = measure_set(rows, "distilled", self.reference, self.shares, settings)
         return {finding.name: finding for finding in found}
 
 

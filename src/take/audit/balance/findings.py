@@ -26,14 +26,7 @@ _CONCLUSIONS: dict[Verdict, str] = {
 }
 
 
-class Bounds(NamedTuple):
-    """What counts as even."""
-
-    low: float
-    high: float
-
-
-EVEN_RATIO = Bounds(0.8, 1.25)
+EVEN_RATIO = (0.8, 1.25)
 """Of classes, lengths, mentions and vocabulary: at most 1.25 times as much, or as little."""
 
 
@@ -45,12 +38,14 @@ class Draft(NamedTuple):
     low: float
     high: float
     p: float
-    bounds: Bounds
+    bounds: tuple[float, float]  # what counts as even
     sentence: str
     """States the figure; the conclusion is appended."""
 
     @classmethod
-    def of(cls, name: str, found: Compared, at: int, bounds: Bounds, sentence: str) -> Draft:
+    def of(
+        cls, name: str, found: Compared, at: int, bounds: tuple[float, float], sentence: str
+    ) -> Draft:
         """The figure at one position of the arrays."""
         value, low, high, p = (float(part[at]) for part in found)
         return cls(name, value, low, high, p, bounds, sentence)
@@ -64,15 +59,16 @@ def verdicts(drafts: Sequence[Draft]) -> list[tuple[Verdict, float]]:
     >>> [verdict for verdict, _ in verdicts(drafts)]
     ['shifted', 'even', 'inconclusive']
     """
+    found: list[tuple[Verdict, float]] = []
     adjusted = holm(np.array([draft.p for draft in drafts], dtype=np.float64))
-    return [(_verdict(draft, p), p) for draft, p in zip(drafts, adjusted.tolist(), strict=True)]
-
-
-def _verdict(draft: Draft, p: float) -> Verdict:
-    low, high = draft.bounds
-    if p <= 1 - CONFIDENCE and (draft.value <= low or draft.value >= high):
-        return "shifted"
-    return "even" if draft.low >= low and draft.high <= high else "inconclusive"
+    for draft, p in zip(drafts, adjusted.tolist(), strict=True):
+        low, high = draft.bounds
+        if p <= 1 - CONFIDENCE and (draft.value <= low or draft.value >= high):
+            found.append(("shifted", p))
+        else:
+            is_even = draft.low >= low and draft.high <= high
+            found.append(("even" if is_even else "inconclusive", p))
+    return found
 
 
 def judged(drafts: Sequence[Draft], where: Where) -> list[Finding]:

@@ -7,14 +7,14 @@ figure is (Holm's correction over all figures of a set).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from take.audit.balance.comparison import Compared, share_against
 from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Draft, judged, times
-from take.audit.balance.identity import mention_shifts
+from take.audit.balance.identity import mention_shifts, sides_shifts
 from take.audit.balance.report import (
     BalanceReport,
     ClassShare,
@@ -43,14 +43,6 @@ class Balance(NamedTuple):
     """Words over- and under-represented, by set: where, term, direction, counts, log_odds, z."""
 
 
-class MeasuredSet(NamedTuple):
-    """Figures of one set."""
-
-    balance: SetBalance
-    findings: list[Finding]
-    terms: pd.DataFrame
-
-
 def measure_balance(
     distilled: pd.DataFrame,
     pool: pd.DataFrame,
@@ -77,12 +69,12 @@ def measure_balance(
     }
     report = BalanceReport(
         corpus_rows=len(corpus),
-        distilled=found["distilled"].balance,
-        pool=found["pool"].balance,
-        findings=[finding for its in found.values() for finding in its.findings],
+        distilled=found["distilled"][0],
+        pool=found["pool"][0],
+        findings=[finding for _, findings, _ in found.values() for finding in findings],
     )
-    terms = pd.concat([its.terms for its in found.values()], ignore_index=True)
-    return Balance(report, terms)
+    terms = [terms for _, _, terms in found.values()]
+    return Balance(report, pd.concat(terms, ignore_index=True))
 
 
 def measure_set(
@@ -91,25 +83,21 @@ def measure_set(
     reference: Reference,
     expected: Float64,
     settings: BalanceSettings,
-) -> MeasuredSet:
-    """One set compared with a corpus that has been read."""
-    rows = reference.read(table, where)
-    classes, class_drafts = _classes(rows, reference, where, expected)
-    lengths, length_drafts = _lengths(rows, reference)
-    vocabulary, vocabulary_drafts = vocabulary_shift(rows, reference, settings)
-    mentions = mention_shifts(rows, reference, where, settings.identity_groups)
-    drafts = [*class_drafts, *length_drafts, *vocabulary_drafts, *mentions.drafts]
-    balance = SetBalance(
-        rows=len(rows),
-        classes=classes,
-        lengths=lengths,
-        vocabulary=vocabulary,
-        mentions=mentions.shifts,
-        sides=mentions.sides,
-    )
+) -> tuple[SetBalance, list[Finding], pd.DataFrame]:
+    """One set compared with a corpus that has been read: its figures, findings and words."""
+    rows, groups = reference.read(table, where), settings.identity_groups
+    measured: dict[str, tuple[Any, list[Draft]]] = {
+        "classes": _classes(rows, reference, where, expected),
+        "lengths": _lengths(rows, reference),
+        "vocabulary": vocabulary_shift(rows, reference, settings),
+        "mentions": mention_shifts(rows, reference, where, groups),
+        "sides": sides_shifts(rows, reference, where, groups),
+    }
+    drafts = [draft for _, its in measured.values() for draft in its]
+    shifts = {name: figures for name, (figures, _) in measured.items()}
     terms = over_and_under(rows, reference)
     terms.insert(0, "where", where)
-    return MeasuredSet(balance, judged(drafts, where), terms)
+    return SetBalance(rows=len(rows), **shifts), judged(drafts, where), terms
 
 
 def _classes(
@@ -160,18 +148,29 @@ def _lengths(rows: Rows, reference: Reference) -> tuple[dict[str, LengthShift], 
     """Words per text: means, spread and the ratio of the means, for each column of texts."""
     shifts, drafts = {}, []
     names = TEXT_COLUMNS["single" if rows.tokens.n_columns == 1 else "pair"]
-    is_only = len(names) == 1
+    weights = reference.row_weight(rows)
+    sizes = np.array([len(rows), float(effective(weights, reference.rows.class_sizes))])
     for column, name in enumerate(names):
-        shares, sizes = _histograms(rows, reference, column)
-        means, variances = _moments(shares)
-        unbiased = variances * sizes / np.maximum(sizes - 1, 1)
-        ratio = mean_ratio(means, unbiased, sizes)
-        shifts[name] = _shift(shares, sizes)
+        mine, corpus = rows.tokens.lengths[column], reference.rows.tokens.lengths[column]
+        n_lengths = int(max(mine.max(), corpus.max())) + 1
+        shares = np.stack(  # of the rows, by number of words
+            [
+                np.bincount(mine, minlength=n_lengths) / len(rows),
+                np.bincount(corpus, weights[reference.rows.labels], minlength=n_lengths),
+            ]
+        )
+        values = np.arange(n_lengths, dtype=np.float64)
+        means = shares @ values
+        variances = np.maximum(shares @ np.square(values) - np.square(means), 0)
+        ratio = mean_ratio(means, variances * sizes / np.maximum(sizes - 1, 1), sizes)
+        shifts[name] = _length_shift(shares, means, variances, sizes)
+        texts, title = "Texts", "length"
+        if len(names) > 1:
+            texts, title = f"Texts in {name}", f"length of {name}"
         sentence = (
-            f"{'Texts' if is_only else f'Texts in {name}'} have {means[0]:.3g} words on average, "
+            f"{texts} have {means[0]:.3g} words on average, "
             f"{means[1]:.3g} in the corpus: {times(*ratio[:3])}."
         )
-        title = "length" if is_only else f"length of {name}"
         drafts.append(Draft(title, *ratio, EVEN_RATIO, sentence))
     return shifts, drafts
 
@@ -202,30 +201,11 @@ def mean_ratio(
     return value, low, high, p
 
 
-def _histograms(rows: Rows, reference: Reference, column: int) -> tuple[Float64, Float64]:
-    """Set and corpus × number of words: share of the rows; and the effective rows of each."""
-    mine, corpus = rows.tokens.lengths[column], reference.rows.tokens.lengths[column]
-    weights = reference.row_weight(rows)
-    size = int(max(mine.max(), corpus.max())) + 1
-    shares = np.stack(
-        [
-            np.bincount(mine, minlength=size) / len(rows),
-            np.bincount(corpus, weights[reference.rows.labels], minlength=size),
-        ]
-    )
-    return shares, np.array([len(rows), float(effective(weights, reference.rows.class_sizes))])
-
-
-def _moments(shares: Float64) -> tuple[Float64, Float64]:
-    values = np.arange(shares.shape[1])
-    means = shares @ values
-    return means, np.maximum(shares @ np.square(values) - np.square(means), 0)
-
-
-def _shift(shares: Float64, sizes: Float64) -> LengthShift:
+def _length_shift(
+    shares: Float64, means: Float64, variances: Float64, sizes: Float64
+) -> LengthShift:
     from scipy.special import kolmogorov
 
-    means, variances = _moments(shares)
     spread = float(np.sqrt(variances.mean()))
     # By hand: scipy's ks_2samp takes no weights, and corpus rows are weighted by class.
     gap = float(np.abs(np.diff(np.cumsum(shares, axis=1), axis=0)).max())

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.audit.balance.comparison import compare
-from take.audit.balance.findings import CONFIDENCE, Bounds, Draft, verdicts
+from take.audit.balance.findings import CONFIDENCE, Draft, verdicts
 from take.audit.balance.terms import BalanceSettings, mentions, sides
 from take.audit.intervals import clopper_pearson
 from take.errors import InputError
@@ -29,7 +29,7 @@ from take.text.tokens import Vocabulary
 
 _METHOD = "distilled"
 _THIRDS = ("shortest", "middle", "longest")
-_EVEN_ACCURACY = Bounds(-0.05, 0.05)  # difference of a slice from the other rows
+_EVEN_ACCURACY = (-0.05, 0.05)  # difference of a slice from the other rows
 
 _COLUMNS = (
     *("learner", "slice", "name", "rows", "accuracy", "low", "high", "rest_accuracy"),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
-from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Bounds, Draft, times
+from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Draft, times
 from take.audit.balance.report import Variety, VocabularyShift
 from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.terms import BalanceSettings
@@ -18,13 +16,6 @@ from take.text.tokens import Tokens
 _DRAWS_OF_PAIRS = 5  # counting distinct pairs of words is the slow part
 _LISTED_TERMS = 25  # of each direction
 PRIOR_SHARE = 0.1  # words in the prior of the log-odds, as a share of those in the set
-
-
-class _Figures(NamedTuple):
-    """Of some rows, compared with corpus rows that were not drawn."""
-
-    known: float
-    divergence: float
 
 
 def vocabulary_shift(
@@ -80,8 +71,7 @@ def _described(
         f"corpus rows {mean:.3g}: {times(*ratio)}."
     )
     # Nearer to the corpus than chance is no fault: selecting for coverage does that.
-    bounds = Bounds(0.0, EVEN_RATIO.high)
-    return shift, Draft("vocabulary", *ratio, p, bounds, sentence)
+    return shift, Draft("vocabulary", *ratio, p, (0.0, EVEN_RATIO[1]), sentence)
 
 
 class _Rest:
@@ -94,8 +84,8 @@ class _Rest:
         self._labels = np.repeat(corpus.labels, corpus.tokens.row_sizes)
         self._totals, self._weighted = counts.sum(axis=0), self._weights @ counts
 
-    def figures(self, drawn: Int64, tokens: Tokens, own: Int64) -> tuple[_Figures, _Figures]:
-        """Figures of the set's words, and of the drawn corpus rows' words."""
+    def figures(self, drawn: Int64, tokens: Tokens, own: Int64) -> list[tuple[float, float]]:
+        """Share of known words and divergence: of the set's words, of the drawn rows' words."""
         ids, n_words = self._tokens.ids[drawn], len(self._totals)
         theirs = np.bincount(ids, minlength=n_words)
         taken = np.bincount(ids, self._weights[self._labels[drawn]], minlength=n_words)
@@ -103,14 +93,12 @@ class _Rest:
         left = np.where(is_known, np.maximum(self._weighted - taken, 0), 0)
         left /= max(left.sum(), np.finfo(np.float64).tiny)
         ours = np.bincount(tokens.ids[own], minlength=n_words)
-        return _figures(ours, is_known, left), _figures(theirs, is_known, left)
-
-
-def _figures(counts: Int64, is_known: Int64, left: Float64) -> _Figures:
-    seen = np.flatnonzero(counts)
-    total = max(int(counts.sum()), 1)
-    known = float(counts[seen] @ is_known[seen]) / total
-    return _Figures(known, jensen_shannon(counts[seen] / total, left[seen]))
+        figures = []
+        for counts in (ours, theirs):
+            seen, total = np.flatnonzero(counts), max(int(counts.sum()), 1)
+            known = float(counts[seen] @ is_known[seen]) / total
+            figures.append((known, jensen_shannon(counts[seen] / total, left[seen])))
+        return figures
 
 
 def jensen_shannon(p: Float64, q: Float64) -> float:
@@ -188,10 +176,9 @@ def _distinct(*words: tuple[Tokens, Int64]) -> list[list[float]]:
         ids = tokens.ids[places].astype(np.int64)
         follows = ~tokens.begins[places[1:]] & (np.diff(places) == 1)
         pairs = (ids[:-1] << 32 | ids[1:])[follows]
-        found.append([_different(part) / max(len(part), 1) for part in (ids, pairs)])
+        # Sorted: several times faster here than `np.unique`, which hashes.
+        different = [np.count_nonzero(np.diff(np.sort(p))) + bool(len(p)) for p in (ids, pairs)]
+        found.append(
+            [float(n / max(len(p), 1)) for n, p in zip(different, (ids, pairs), strict=True)]
+        )
     return found
-
-
-def _different(ids: Int64) -> int:
-    # Sorted: several times faster here than `np.unique`, which hashes.
-    return int(np.count_nonzero(np.diff(np.sort(ids)))) + bool(len(ids))

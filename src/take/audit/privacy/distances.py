@@ -130,14 +130,14 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
     to_members = closest_rows(queries, members, drawn.members)
     to_others = closest_rows(queries, others, drawn.non_members)
     unseen_to_members = closest_rows(unseen, members, np.full(members.shape[0], NO_DRAW))
-    comparison = _compare(to_members, to_others)
+    closer, independent, n_draws = _compare(to_members, to_others)
     distance, unseen_distance = to_members.first.distance, unseen_to_members.first.distance
     return Distances(
         queries=len(queries),
         members=members.shape[0],
         non_members=others.shape[0],
         matched_rows=int((drawn.members == 0).sum()),
-        draws=comparison.draws,
+        draws=n_draws,
         closest_member=_quantiles(distance),
         unseen_closest_member=_quantiles(unseen_distance),
         closest_matched_member=_quantiles(to_members.over_draws),
@@ -145,9 +145,15 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
         ratio=_quantiles(to_members.ratio),
         unseen_ratio=_quantiles(unseen_to_members.ratio),
         unusually_close=float((distance < np.quantile(unseen_distance, 0.01)).mean()),
-        closer_to_members=comparison.share,
-        independent_comparisons=comparison.independent,
-        histogram=_histogram(settings.bins, to_members, to_others, unseen_distance),
+        closer_to_members=closer,
+        independent_comparisons=independent,
+        histogram=_histogram(
+            settings.bins,
+            queries_to_members=distance,
+            unseen_to_members=unseen_distance,
+            queries_to_matched_members=to_members.over_draws,
+            queries_to_matched_non_members=to_others.over_draws,
+        ),
     )
 
 
@@ -184,14 +190,8 @@ def matched_draws(
     return Drawn(*drawn)
 
 
-class _Comparison(NamedTuple):
-    share: Estimate
-    independent: float
-    draws: int
-
-
-def _compare(to_members: Closest, to_others: Closest) -> _Comparison:
-    """The share S of queries that are closer to members, and its interval.
+def _compare(to_members: Closest, to_others: Closest) -> tuple[Estimate, float, int]:
+    """The share S of queries that are closer to members, independent comparisons, and draws.
 
     In one draw, let j be the closest of all 2n references to a query, and z_j whether it is a
     member. If members and non-members are interchangeable, the z_j are coin tosses, and with m_j
@@ -219,32 +219,20 @@ def _compare(to_members: Closest, to_others: Closest) -> _Comparison:
         crowding[draw] = (times**2).sum() / times.sum() ** 2
     independent = 2 * n_draws / (n_draws + 1) / float(crowding.mean())
     interval = effective_share_interval(float(shares.mean()), independent)
-    return _Comparison(interval, independent, n_draws)
+    return interval, independent, n_draws
 
 
 def _quantiles(values: Float64 | Float32) -> Quantiles:
-    p01, p05, median, p95 = np.quantile(values.astype(np.float64), [0.01, 0.05, 0.5, 0.95]).tolist()
-    return Quantiles(
-        smallest=float(values.min()),
-        p01=p01,
-        p05=p05,
-        median=median,
-        p95=p95,
-        mean=float(values.mean()),
-    )
+    levels = {"p01": 0.01, "p05": 0.05, "median": 0.5, "p95": 0.95}
+    found = np.quantile(values.astype(np.float64), list(levels.values())).tolist()
+    named = dict(zip(levels, found, strict=True))
+    return Quantiles(smallest=float(values.min()), mean=float(values.mean()), **named)
 
 
-def _histogram(bins: int, members: Closest, others: Closest, unseen: Float32) -> Histogram:
-    all_of_them = (members.first.distance, unseen, members.over_draws, others.over_draws)
-    edges = np.linspace(0, max(float(values.max()) for values in all_of_them) + 1e-6, bins + 1)
-    bars = [(np.histogram(values, edges)[0] / len(values)).tolist() for values in all_of_them]
-    return Histogram(
-        edges=edges.tolist(),
-        queries_to_members=bars[0],
-        unseen_to_members=bars[1],
-        queries_to_matched_members=bars[2],
-        queries_to_matched_non_members=bars[3],
-    )
+def _histogram(bins: int, **distances: Float64 | Float32) -> Histogram:
+    edges = np.linspace(0, max(float(d.max()) for d in distances.values()) + 1e-6, bins + 1)
+    bars = {name: (np.histogram(d, edges)[0] / len(d)).tolist() for name, d in distances.items()}
+    return Histogram(edges=edges.tolist(), **bars)
 
 
 def _sample(rows: Int64, most: int, random: np.random.Generator) -> Int64:

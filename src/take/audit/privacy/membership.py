@@ -27,11 +27,7 @@ from pydantic import Field
 from take.audit.intervals import auc_interval, tpr_at_fpr
 from take.audit.privacy.report import Attack, MembershipReport
 from take.frozen import Frozen
-from take.generation.finetuning.canaries import (
-    canary_rows,
-    numbers_of,
-    phrase_of,
-)
+from take.generation.finetuning.canaries import canary_rows, numbers_of, phrase_of
 from take.generation.finetuning.examples import Rows, labelled_rows
 from take.generation.finetuning.updates import row_losses
 from take.generation.template import Template
@@ -96,14 +92,16 @@ def attack(
     tuned: Losses,
 ) -> tuple[dict[str, Attack | None], pd.DataFrame]:
     """Both tests, and the scores behind them."""
-    secrets = canary_rows(canaries, template)
-    score = _scores(base, tuned)
+
+    def score(rows: Rows) -> Float64:
+        return base(rows) - tuned(rows) if len(rows) else np.zeros(0)
+
     is_planted = canaries["read"].to_numpy() > 0
     # A canary that only updates after the kept one read shows nothing, and neither does a control
     # of a class without a planted one.
     is_control = canaries["planted"].to_numpy() == 0
     is_control &= canaries["label"].isin(set(canaries.loc[is_planted, "label"])).to_numpy()
-    by_canary = score(secrets)
+    by_canary = score(canary_rows(canaries, template))
     tested = {
         "canaries": (by_canary[is_planted], by_canary[is_control]),
         "rows": (score(members), score(others)),
@@ -176,10 +174,3 @@ def _attack(members: Float64, others: Float64) -> Attack | None:
         tpr=tpr_at_fpr(members, others, _FPR),
         mean_difference=float(members.mean() - others.mean()),
     )
-
-
-def _scores(base: Losses, tuned: Losses) -> Losses:
-    def score(rows: Rows) -> Float64:
-        return base(rows) - tuned(rows) if len(rows) else np.zeros(0)
-
-    return score

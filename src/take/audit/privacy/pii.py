@@ -54,8 +54,7 @@ class PiiSettings(Frozen):
     @field_validator("kinds")
     @classmethod
     def _are_known(cls, kinds: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if unknown := sorted(set(kinds or ()) - set(ALL_KINDS)):
-            raise ValueError(f"there is no kind {unknown[0]!r}; there are {', '.join(ALL_KINDS)}")
+        check_kinds(kinds or ())
         return kinds
 
 

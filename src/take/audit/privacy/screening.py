@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
+from take.audit.privacy.copies import CopyIndex, CopySettings, copy_summary
 from take.audit.privacy.pii import ALL_KINDS, PiiSettings, find_pii, masked
-from take.audit.privacy.report import Copies, PiiCounts, ScreeningCounts, Table
+from take.audit.privacy.report import Copies, CopySummary, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.normalise import fold_to_ascii, text_rows
 
@@ -44,92 +44,60 @@ def screened(
     """Search every table of rows for copies of either split, and for personal data."""
     columns = TEXT_COLUMNS[task_of(corpus)]
     texts = {name: text_rows(table, columns) for name, table in tables.items()}
-    splits = {"train": corpus, "evaluation": evaluation_split}
-    rows: list[dict[str, Any]] = []
-    counts: dict[Table, dict[str, Any]] = {name: {} for name in tables}
+    ids = {name: table["id"].tolist() for name, table in tables.items()}
+    rows: list[tuple[Any, ...]] = []
+    copied: dict[Table, dict[str, CopySummary]] = {name: {} for name in tables}
     real_rows = None
-    for split, reference in splits.items():
+    for split, reference in (("train", corpus), ("evaluation", evaluation_split)):
         index = CopyIndex(text_rows(reference, columns), copies)
-        for name, table in tables.items():
-            found = index.find(texts[name])
-            rows += _copies(found, name, split, table, reference)
-            counts[name][split] = copy_summary(found)
+        reference_ids = reference["id"].tolist()
+        for name, its in texts.items():
+            found = index.find(its)
+            copied[name][split] = copy_summary(found)
+            rows += [
+                (name, ids[name][one.query], one.kind, split, reference_ids[one.reference])
+                + (one.overlap, one.span)
+                for one in found.findings
+            ]
         if split == "train":
             real_rows = copy_summary(index.find(text_rows(evaluation_split, columns)))
 
     @cache  # searched only once something was found: mostly nothing is
     def in_corpus() -> frozenset[str]:
-        return frozenset(found.value for found in _personal_data(corpus, columns, pii))
+        return frozenset(value for *_, value in _personal_data(corpus, columns, pii))
 
     personal_data: dict[Table, PiiCounts] = {}
     for name, table in tables.items():
-        in_table = list(_personal_data(table, columns, pii))
-        personal_data[name] = _pii_counts(in_table, in_corpus)
-        rows += _pii_rows(in_table, name, table, in_corpus)
+        kinds: Counter[str] = Counter()
+        with_any, known = set(), set()
+        for row, kind, shown, value in _personal_data(table, columns, pii):
+            kinds[kind] += 1
+            with_any.add(row)
+            is_known = value in in_corpus()
+            if is_known:
+                known.add(row)
+            where = "corpus" if is_known else ""
+            rows.append((name, ids[name][row], kind, where, "", float("nan"), shown))
+        personal_data[name] = PiiCounts(
+            rows=len(with_any), in_corpus=len(known), kinds=dict(sorted(kinds.items()))
+        )
     return Screened(
         pd.DataFrame(rows, columns=list(FINDING_COLUMNS)).astype(FINDING_COLUMNS),
         ScreeningCounts(
-            copies={name: Copies(**found) for name, found in counts.items()},
+            copies={name: Copies(**found) for name, found in copied.items()},
             real_rows=real_rows,
             pii=personal_data,
         ),
     )
 
 
-def _copies(
-    found: CopyFindings, name: str, split: str, table: pd.DataFrame, reference: pd.DataFrame
-) -> Iterator[dict[str, Any]]:
-    ids, reference_ids = table["id"].tolist(), reference["id"].tolist()
-    for finding in found.findings:
-        yield {
-            "where": name,
-            "row": ids[finding.query],
-            "kind": finding.kind,
-            "reference": split,
-            "reference_row": reference_ids[finding.reference],
-            "value": finding.overlap,
-            "span": finding.span,
-        }
-
-
-class _Found(NamedTuple):
-    row: int
-    kind: str
-    shown: str
-    value: str
-    """The same for one number however it is written."""
-
-
 def _personal_data(
     table: pd.DataFrame, columns: Sequence[str], settings: PiiSettings
-) -> Iterator[_Found]:
+) -> Iterator[tuple[int, str, str, str]]:
+    """Row, kind, how it may be shown, and its value: one, however a number is written."""
     for column in columns:
         texts = table[column].tolist()
-        for found in find_pii(texts, settings.kinds or ALL_KINDS, settings.engine):
-            text, span = texts[found.row], slice(found.start, found.end)
-            value = "".join(filter(str.isalnum, fold_to_ascii(text[span]).text)).casefold()
-            yield _Found(found.row, found.kind, masked(text, found.start, found.end), value)
-
-
-def _pii_rows(
-    found: Sequence[_Found], name: str, table: pd.DataFrame, in_corpus: Callable[[], frozenset[str]]
-) -> Iterator[dict[str, Any]]:
-    ids = table["id"].tolist()
-    for one in found:
-        yield {
-            "where": name,
-            "row": ids[one.row],
-            "kind": one.kind,
-            "reference": "corpus" if one.value in in_corpus() else "",
-            "reference_row": "",
-            "value": float("nan"),
-            "span": one.shown,
-        }
-
-
-def _pii_counts(found: Sequence[_Found], in_corpus: Callable[[], frozenset[str]]) -> PiiCounts:
-    return PiiCounts(
-        rows=len({one.row for one in found}),
-        in_corpus=len({one.row for one in found if one.value in in_corpus()}),
-        kinds=dict(sorted(Counter(one.kind for one in found).items())),
-    )
+        for row, kind, start, end in find_pii(texts, settings.kinds or ALL_KINDS, settings.engine):
+            folded = fold_to_ascii(texts[row][start:end]).text
+            value = "".join(filter(str.isalnum, folded)).casefold()
+            yield row, kind, masked(texts[row], start, end), value

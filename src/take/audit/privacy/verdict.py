@@ -134,23 +134,23 @@ def _copies(
 ) -> _Found:
     distilled, pool = (counts.copies[table].train for table in ("distilled", "pool"))
     ours, in_pool = getattr(distilled, kind), getattr(pool, kind)
-    real, by_chance, sentence_end = counts.real_rows, 0.0, ""
+    real, by_chance = counts.real_rows, 0.0
+    copy = "copy a training row word for word"
+    if kind == "near_copies":
+        copy = "nearly copy a training row"
     if real:
         by_chance = proportion_interval(getattr(real, kind), real.rows).high
-    if kind == "near_copies" and real:
-        sentence_end = f" (real rows not in train: {real.near_copies:,} of {real.rows:,})"
+        if kind == "near_copies":
+            copy += f" (real rows not in train: {real.near_copies:,} of {real.rows:,})"
     of_pool: Verdict = "pass"
     if limits.pool_copies_review is not None and pool.rows:
         # More than the limit, and more than real rows copy by chance.
         low = proportion_interval(in_pool, pool.rows).low
         of_pool = _above(low, max(limits.pool_copies_review, by_chance), None)
-    copy = (
-        "copy a training row word for word" if kind == "verbatim" else "nearly copy a training row"
-    )
     return (
         _worst(_from(ours, None, block), of_pool),
         f"{ours} of {distilled.rows} distilled rows and {in_pool:,} of {pool.rows:,} in the pool "
-        f"{copy}{sentence_end}.",
+        f"{copy}.",
     )
 
 
@@ -226,14 +226,12 @@ def _percent(found: Estimate) -> str:
 
 
 def _from(count: int, review: int | None, block: int | None) -> Verdict:
-    """A count that reaches a limit."""
-    if block is not None and count >= block:
-        return "block"
-    return "review" if review is not None and count >= review else "pass"
+    """A count that reaches a limit: that exceeds the number below it."""
+    return _above(count, *(None if limit is None else limit - 1 for limit in (review, block)))
 
 
 def _above(value: float, review: float | None, block: float | None) -> Verdict:
-    """A share that exceeds a limit."""
+    """A figure that exceeds a limit."""
     if block is not None and value > block:
         return "block"
     return "review" if review is not None and value > review else "pass"

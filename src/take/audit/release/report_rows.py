@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,7 +20,7 @@ _MOST_FINDINGS = 60  # of each table
 _SEVERITY = {"verbatim": 0, "near_copy": 1, "shared_span": 3}  # personal data: 2
 
 
-def _texts(row: Mapping[str, Any], columns: Sequence[str], prefix: str = "") -> list[str]:
+def _texts(row: Any, columns: Sequence[str], prefix: str = "") -> list[str]:
     """The text or the two texts of a row; the template makes them safe to show."""
     return [row[prefix + column] for column in columns]
 
@@ -30,7 +30,7 @@ def groups(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     distilled = evidence.distilled.reset_index(drop=True)
     columns = TEXT_COLUMNS[task_of(distilled)]
     totals = evidence.lineage_totals.set_index("id").to_dict("index")
-    nothing = {"assigned_mass": 0.0, "rows": 0, "mean_distance": None}
+    nothing: dict[Any, Any] = {"assigned_mass": 0.0, "rows": 0, "mean_distance": None}
     heaviest = max((total["assigned_mass"] for total in totals.values()), default=0.0)
     lineage = None if release else evidence.lineage
     sources = {} if lineage is None else dict(iter(lineage.groupby("id", sort=False)))
@@ -38,11 +38,12 @@ def groups(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     shown = []
     for label, name in enumerate(evidence.corpus_report.labels):
         rows = []
-        for place, row in distilled[distilled["label"] == label].iterrows():
+        for place in distilled.index[distilled["label"] == label]:
+            row = distilled.loc[place]
             total = totals.get(row["id"], nothing)
             rows.append(
                 {
-                    "number": place + 1,
+                    "number": int(place) + 1,
                     "texts": _texts(row, columns),
                     "total": total,
                     "part": total["assigned_mass"] / heaviest if heaviest else 0.0,
@@ -72,7 +73,7 @@ def spots(evidence: ReportEvidence) -> list[Spot]:
     return found
 
 
-def _sources(rows: pd.DataFrame | None, columns: Sequence[str]) -> list[dict[str, Any]]:
+def _sources(rows: pd.DataFrame | None, columns: Sequence[str]) -> list[dict[Any, Any]]:
     if rows is None:
         return []
     heaviest = rows.sort_values("rank").head(_LISTED).to_dict("records")
@@ -137,7 +138,7 @@ def _source(row_id: str, texts: pd.DataFrame | None, columns: Sequence[str]) -> 
 def regions(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     """The regions covered worst, with some of their rows and what is closest to each."""
     table = None if release else evidence.least_covered
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[Any, Any]] = []
     if table is not None and len(table):
         columns = TEXT_COLUMNS[task_of(table)]
         rows = [
