@@ -55,9 +55,8 @@ def screened(
             found = index.find(its)
             copied[name][split] = copy_summary(found)
             rows += [
-                (name, ids[name][one.query], one.kind, split, reference_ids[one.reference])
-                + (one.overlap, one.span)
-                for one in found.findings
+                (name, ids[name][query], kind, split, reference_ids[row], overlap, span)
+                for query, row, kind, overlap, _, span in found.findings
             ]
         if split == "train":
             real_rows = copy_summary(index.find(text_rows(evaluation_split, columns)))
