@@ -117,13 +117,9 @@ def write_manifest(
         verdict=privacy.verdict,
         blocked=privacy.blocked,
         overrides={c.name: c.overridden for c in privacy.checks if c.overridden},
-        command=made.command,
-        code_version=made.code_version,
+        **made._asdict(),
         take_version=__version__,
-        made_at=made.made_at,
-        parameters=made.parameters,
         parameters_sha256=made.parameters_digest,
-        inputs=made.inputs,
         files={name: FileEntry.of(path) for name, path in _files(folder).items()},
     )
     text = json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
