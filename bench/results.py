@@ -27,7 +27,7 @@ OLD_NAMES = {
     "teach_seconds": "training_seconds",
     "ask_seconds": "prediction_seconds",
 }
-"""Columns of cells that earlier versions stored under other names."""
+"""Columns of cells that earlier versions stored under other names; so is a word of the titles."""
 
 PICTURES = """
 ## Pictures
@@ -57,7 +57,9 @@ def page(cells: pd.DataFrame) -> str:
 
 def read_cells(path: Path) -> pd.DataFrame:
     """A table of cells, of this or an earlier version."""
-    return pd.read_parquet(path).rename(columns=OLD_NAMES)
+    cells = pd.read_parquet(path).rename(columns=OLD_NAMES)
+    titles = cells["learner_title"].str.replace("taught rows", "training rows")
+    return cells.assign(learner_title=titles)
 
 
 def newest(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What the budget curve adds to a run that is asked for one budget only.
+"""What the budget curve adds to a run at one budget only.
 
     python benchmarks/budget_curve.py sst2 --budget 20/class
 
@@ -31,14 +31,14 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("--budget", default="20/class")
     parser.add_argument("--selectors", nargs="+", default=["exam", "facility"])
-    asked = parser.parse_args()
-    made = load(asked.corpus)
+    options = parser.parse_args()
+    made = load(options.corpus)
     everything, none = np.arange(len(made.corpus)), np.empty(0, dtype=np.int64)
-    task = problem(made, everything, Budget.parse(asked.budget), none)
+    task = problem(made, everything, Budget.parse(options.budget), none)
     point = np.ones((1, 1), dtype=np.float32)
     wasserstein(point, np.ones(1), point, np.ones(1))
     print("| selector | one budget, s | with the curve, s | ratio |\n|---|---|---|---|")
-    for name in asked.selectors:
+    for name in options.selectors:
         seconds: dict[float, list[float]] = {1.0: [], 2.0: []}
         for _ in range(REPEATS):
             for factor, times in seconds.items():

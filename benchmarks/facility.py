@@ -53,22 +53,22 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=120)
     parser.add_argument("--plain-bytes", type=int, default=2**30)
     parser.add_argument("--no-refine", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     memory = SelectionSettings().memory_bytes
     print("| N | M | K | one pass s | greedy s | gains looked at | swaps | sweeps | refine s |")
     print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     ours = 0.0
     for share in (0.25, 0.5, 1.0):  # growth with N and M, one at a time, then both
         for n_rows, n_pool in (
-            (int(asked.rows * share), asked.candidates),
-            (asked.rows, int(asked.candidates * share)),
+            (int(options.rows * share), options.candidates),
+            (options.rows, int(options.candidates * share)),
         ):
             rows, pool = unit_rows(n_rows, 2), unit_rows(n_pool, 3)
             weights = np.random.default_rng(4).gamma(2.0, 1.0, n_rows)
             weights /= weights.sum()
             start = time.perf_counter()
             columns = CostColumns(ArrayBlocks(rows), pool, memory)
-            path = greedy_path(columns, weights, asked.budget)
+            path = greedy_path(columns, weights, options.budget)
             ours = time.perf_counter() - start
             start = time.perf_counter()
             for _ in columns.row_blocks(np.arange(n_rows)):
@@ -76,26 +76,27 @@ def main() -> None:
             one_pass = time.perf_counter() - start
             search = SwapSearch(columns, weights, path.rows)
             start = time.perf_counter()
-            if not asked.no_refine:
+            if not options.no_refine:
                 search.run()
             refine = time.perf_counter() - start
-            looked = path.computed_gains / (n_pool * max(1, asked.budget - 2))
+            looked = path.computed_gains / (n_pool * max(1, options.budget - 2))
             print(
-                f"| {n_rows:,} | {n_pool:,} | {asked.budget} | {one_pass:.2f} | {ours:.2f} "
+                f"| {n_rows:,} | {n_pool:,} | {options.budget} | {one_pass:.2f} | {ours:.2f} "
                 f"| {looked:.1%} | {search.swaps} | {search.sweeps} | {refine:.2f} |",
                 flush=True,
             )
             if share == 1.0:
                 break
     # The temporaries of plain greedy take as much again, twice.
-    held = min(asked.rows, asked.plain_bytes // (12 * asked.candidates))
+    held = min(options.rows, options.plain_bytes // (12 * options.candidates))
     costs, step = plain_greedy(rows[:held], weights[:held], pool, PLAIN_STEPS)
-    plain = (costs + step * asked.budget) * asked.rows / held
-    gflop = 2e-9 * asked.rows * asked.candidates * D
+    plain = (costs + step * options.budget) * options.rows / held
+    gflop = 2e-9 * options.rows * options.candidates * D
     print(
-        f"\nplain NumPy greedy, {held:,} × {asked.candidates:,}: {costs:.2f} s for the costs, "
-        f"{step:.2f} s a step; scaled to {asked.rows:,} rows and {asked.budget} steps {plain:.0f} "
-        f"s: ours is {plain / ours:.1f} x faster. One pass reaches {gflop / one_pass:.0f} GFLOP/s."
+        f"\nplain NumPy greedy, {held:,} × {options.candidates:,}: {costs:.2f} s for the costs, "
+        f"{step:.2f} s a step; scaled to {options.rows:,} rows and {options.budget} steps "
+        f"{plain:.0f} s: ours is {plain / ours:.1f} x faster. "
+        f"One pass reaches {gflop / one_pass:.0f} GFLOP/s."
     )
 
 

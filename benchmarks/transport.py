@@ -141,21 +141,21 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=4)
     parser.add_argument("--pot-bytes", type=int, default=2 * 2**30)
     parser.add_argument("--kinds", nargs="+", default=["kept", "streamed", "default"])
-    asked = parser.parse_args()
-    n_rows, n_targets = asked.rows // asked.classes, asked.candidates // asked.classes
-    print(f"one class of {asked.classes}; d = {D}, ε = {EPSILON}\n")
+    options = parser.parse_args()
+    n_rows, n_targets = options.rows // options.classes, options.candidates // options.classes
+    print(f"one class of {options.classes}; d = {D}, ε = {EPSILON}\n")
     print("| solver | N | M | iterations | s | peak MB | marginal error |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     found: dict[str, Measured] = {}
     sizes = [(n_rows // 4, n_targets), (n_rows, n_targets // 4), (n_rows, n_targets)]
-    for kind in asked.kinds:
+    for kind in options.kinds:
         for rows, targets in sizes:
             found[kind] = one = fresh(kind, rows, targets)
             line = f"| {one.iterations} | {one.seconds:.2f} | {one.peak_megabytes:.0f} "
             print(
                 f"| {kind} | {rows:,} | {targets:,} {line}| {one.marginal_error:.1e} |", flush=True
             )
-    held = min(n_rows, asked.pot_bytes // (POT_BYTES_PER_ENTRY * n_targets))
+    held = min(n_rows, options.pot_bytes // (POT_BYTES_PER_ENTRY * n_targets))
     pot, scale = fresh("pot", held, n_targets), n_rows / held
     line = f"| {pot.iterations} | {pot.seconds:.2f} | {pot.peak_megabytes:.0f} "
     print(f"| POT | {held:,} | {n_targets:,} {line}| {pot.marginal_error:.1e} |\n")

@@ -151,7 +151,7 @@ def project(tmp_path: Path, fresh_mlflow_db: Path) -> Project:
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A corpus, what a run makes of it, and learners to be taught, all tiny."""
+    """A corpus, what a run makes of it, and learners to train, all tiny."""
     from tests.evaluation.tiny import make_world
 
     return make_world(tmp_path_factory.mktemp("world"))

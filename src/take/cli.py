@@ -17,7 +17,7 @@ from kedro.validation.exceptions import ParameterValidationError
 
 from take.errors import TakeError
 
-# Warnings that only our dependencies can act upon: Kedro's on the option its users know, and
+# Warnings that only our dependencies can fix: Kedro's on the option its users know, and
 # OmegaConf's on the old name of a function, which Kedro and kedro-mlflow call.
 for _warning in ("Option '--pipeline' is deprecated", "register_new_resolver"):
     warnings.filterwarnings("ignore", message=f"(?s).*{_warning}")
@@ -73,7 +73,7 @@ cli.add_command(
     _command(
         "estimate",
         "take.hooks.EstimateRunner",
-        "Say what a run would take: time, memory and disk of each stage.",
+        "Estimate the time, memory and disk that each stage of a run would take.",
     )
 )
 

@@ -1,4 +1,4 @@
-"""Errors a user can mend: what is wrong, where, what is allowed, what to do next."""
+"""Errors a user can fix: what is wrong, where, what is allowed, what to do next."""
 
 from __future__ import annotations
 

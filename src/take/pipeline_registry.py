@@ -16,8 +16,8 @@ from take.pipelines import (
 def register_pipelines() -> dict[str, Pipeline]:
     """The pipelines `kedro run --pipeline=<name>` knows."""
     ingest = ingestion.create_pipeline()
-    # Ingestion comes along: it takes a second, is reused if nothing changed, and makes
-    # `--pipeline=embedding --params=corpus=…` do what it says on a corpus never seen before.
+    # Ingestion is included: it takes a second, is reused if nothing changed, and lets
+    # `--pipeline=embedding --params=corpus=…` work on a new corpus.
     embed = ingest + embedding.create_pipeline()
     score = scoring.create_pipeline()
     generate = generation.create_pipeline()
@@ -38,7 +38,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "evaluation": evaluate,
         "generation": generate,
         "ingestion": ingest,
-        # A grown corpus: the pool stays, and what was distilled before stays where it still stands.
+        # A grown corpus: the pool is kept, and distilled rows that are still good are kept.
         "redistil": embed + score + distillation.create_redistil_pipeline() + review,
         "scoring": score,
     }

@@ -89,7 +89,7 @@ class TrackingHooks:
 
 
 def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Log what an artifact's `metadata.take.mlflow` asks for: its figures, or its file."""
+    """Log an artifact's figures or its file, as its `metadata.take.mlflow` says."""
     import mlflow
 
     from take.datasets.artifact import Artifact

@@ -1,4 +1,4 @@
-"""Grids of real learners on tiny models: what goes wrong, what is refused, and what is said."""
+"""Grids of real learners on tiny models: what goes wrong, what is refused, and what is logged."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_failing_method_does_not_stop_the_others(
     assert all(cell.accuracy is None for cell in failed)
     assert len(cells) == 3 * 2 * 2
     assert "4 of 12 cells failed" in caplog.text
-    monkeypatch.undo()  # it is not remembered: what has been mended is computed
+    monkeypatch.undo()  # failures are not stored: a cell that was fixed is computed
     assert all(cell.error is None for cell in world.grid(tmp_path).run([experiment]))
 
 
@@ -181,7 +181,7 @@ def test_two_corpora_of_one_grid_share_no_cell(world: World, tmp_path: Path) -> 
     assert len({cell.fingerprint for cell in cells}) == 4
 
 
-# --- what is said meanwhile
+# --- what is logged meanwhile
 
 
 def test_the_grid_logs_the_time_left(

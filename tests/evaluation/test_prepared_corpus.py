@@ -56,7 +56,7 @@ def test_weights_by_the_scored_kernel_are_the_scored_ones(world: World) -> None:
         assert (weights >= 0).all()
         for other in KERNELS[: KERNELS.index(kernel)]:
             assert np.abs(weights - by_kernel[other]).max() > 1e-6, (kernel, other)
-    assert found.kernel_weights("last") is by_kernel["last"]  # methods ask for each set
+    assert found.kernel_weights("last") is by_kernel["last"]  # computed once, used for each set
 
 
 def test_kernel_weights_are_of_the_trajectory_whichever_scorer_was_used(

@@ -21,8 +21,10 @@ class Reader(Model):
 
 def make(n_rows: int = 50, wrong: int = 0) -> SealedSplit:
     labels = np.random.default_rng(0).integers(0, 3, n_rows)
-    said = (labels + (np.arange(n_rows) < wrong)) % 3
-    return SealedSplit(Texts.of([f"{label} row {i}" for i, label in enumerate(said)]), labels, 3)
+    predicted = (labels + (np.arange(n_rows) < wrong)) % 3
+    return SealedSplit(
+        Texts.of([f"{label} row {i}" for i, label in enumerate(predicted)]), labels, 3
+    )
 
 
 def test_scores_are_of_the_evaluated_rows() -> None:

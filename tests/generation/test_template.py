@@ -109,7 +109,7 @@ def test_a_long_text_ends_after_a_whole_sentence() -> None:
 
 
 def test_a_long_text_without_a_sentence_has_no_end() -> None:
-    """An end token in mid-sentence would teach the model to stop there."""
+    """An end token in mid-sentence would train the model to stop there."""
     made = template("gpt2", max_text_tokens=10)
     ids = made.encode(["and on " * 50])
     assert len(ids) == 10

@@ -98,7 +98,7 @@ class _NotNarrowed:
 
 
 def test_groups_give_the_gradient_of_the_whole_batch(folder: Path) -> None:
-    """Without dropout, rows in groups of like length teach what one padded batch teaches."""
+    """Without dropout, groups of rows of like length train as one padded batch does."""
     chosen = settings(folder, head_dropout=0.0)
     pretrained = Pretrained(chosen, folder)
     rows = toy.single(12)

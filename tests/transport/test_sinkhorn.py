@@ -92,7 +92,7 @@ def test_potentials_give_the_plan_and_the_value_is_the_primal_one(clouds):
 @pytest.mark.parametrize("memory_bytes", [0, 4 * 40 * 64 * 2, 2**24])
 @pytest.mark.parametrize("block_rows", [1, 64, 1000])
 def test_blocks_and_memory_change_nothing(clouds, memory_bytes, block_rows):
-    """Blocks computed anew, kept in part and kept whole; in parts and in one."""
+    """Blocks computed again, kept in part and kept whole; in parts and in one."""
     if block_rows == 1:
         clouds = make_clouds(40, 40)
     options = SinkhornOptions(memory_bytes=memory_bytes, block_rows=block_rows, tolerance=2e-6)

@@ -1,1 +1,1 @@
-"""What may be said of a distilled set before it is given away: privacy, balance, report, card."""
+"""The checks and documents of a release: privacy, balance, report, card."""

@@ -19,7 +19,7 @@ _ALLOWED = "'20/class', '0.1%' (above 0, at most 100) or a number of rows such a
 
 @dataclass(frozen=True)
 class Budget:
-    """A parsed budget: so many rows per class, a share of the corpus, or so many rows in all."""
+    """A parsed budget: rows per class, a share of the corpus, or a number of rows."""
 
     kind: Literal["per_class", "percent", "rows"]
     amount: Fraction
@@ -75,7 +75,7 @@ class Budget:
                 raise InputError(
                     f"budget {self} is {total} rows for {n_classes} classes",
                     allowed="at least one row per class",
-                    remedy=f"ask for at least {n_classes} rows",
+                    remedy=f"set a budget of at least {n_classes} rows",
                 )
             even, remainder = divmod(total, n_classes)
             largest_first = sorted(range(n_classes), key=lambda c: (-class_sizes[c], c))

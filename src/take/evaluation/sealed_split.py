@@ -1,4 +1,4 @@
-"""The evaluation split, sealed: it scores trained models, and gives out nothing else."""
+"""The evaluation split, sealed: it returns the scores of trained models, and nothing else."""
 
 from __future__ import annotations
 

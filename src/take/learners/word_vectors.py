@@ -57,7 +57,7 @@ class WordVectors:
 
     title: str
     identity: str
-    matrix: Float32  # (V + 2, d); row 0 is padding, row 1 stands for what has no vector
+    matrix: Float32  # (V + 2, d); row 0 is padding, row 1 is for words without a vector
     spell: Spell  # texts → ids
     max_words: int = 256
     ids: Remembered[list[list[Int32]]] = field(init=False)

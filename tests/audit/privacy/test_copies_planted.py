@@ -84,7 +84,7 @@ def planted(corpus: Corpus, rows: list[int], change: Change, seed: int) -> CopyF
     queries: list[TextRow] = []
     for row in rows:
         text = corpus.train[row][0]
-        # Words, lest it be a comma that is dropped: a clause is known by its comma, though.
+        # Words, so that no comma is dropped in place of one; swapped clauses need their commas.
         own = text.split() if change is clauses_swapped else words(text)
         queries.append((" ".join(change(own, rng, corpus.vocabulary)),))
     return corpus.index.find(queries)

@@ -112,7 +112,7 @@ def test_both_sides_have_as_many_rows_of_each_class(language_model: LanguageMode
     for side, allowed in ((members, range(40)), (others, range(40, 46))):
         assert np.bincount(rows["label"].to_numpy()[side.positions]).tolist() == [3, 3]
         assert set(side.positions) <= set(allowed)
-    # Trained on after the weights that were kept: neither read nor held out.
+    # Trained on only after the weights that were kept: on neither side.
     used.loc[:37, "read"] = 0
     late, _ = drawn_rows(rows, used, template, MembershipSettings(rows=20))
     assert sorted(late.positions) == [38, 39]

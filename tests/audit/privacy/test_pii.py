@@ -230,7 +230,7 @@ def test_no_text_takes_long(name: str) -> None:
 
 
 def test_many_rows_and_long_rows_are_quick() -> None:
-    """10,000 rows of 330 characters and 200 of 10 KB, all with years and sums: 0.7 s in all."""
+    """10,000 rows of 330 characters and 200 of 10 KB, all with years and sums: 0.7 s in total."""
     sentence = "In 2004 the film took $39 million in 2,100 theaters, 3-2 up on the (1999) sequel. "
     rows = [sentence * 4] * 10_000 + [sentence * 125] * 200
     started = time.process_time()

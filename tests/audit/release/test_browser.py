@@ -1,4 +1,4 @@
-"""The page in headless Chromium: texts stay texts, nothing runs, nothing is asked for, all fits.
+"""The page in headless Chromium: texts stay texts, nothing runs, nothing is requested, all fits.
 
 Chromium is spoken to over a pipe (`--remote-debugging-pipe`), so that no package is needed. It is
 looked for under $CHROMIUM, on the path and in Playwright's cache; without one these tests are
@@ -105,7 +105,7 @@ class Browser:
     def seen(self, method: str) -> list[dict[str, Any]]:
         return [event["params"] for event in self.events if event.get("method") == method]
 
-    def ask(self, script: str) -> Any:
+    def evaluate(self, script: str) -> Any:
         found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
@@ -154,17 +154,17 @@ STICKING_OUT = """[...document.querySelectorAll('body *')].filter(e =>
 
 def test_texts_are_what_they_were(browser: Browser, page: Path) -> None:
     browser.open(page)
-    assert set(HOSTILE) <= set(browser.ask(TEXTS))
+    assert set(HOSTILE) <= set(browser.evaluate(TEXTS))
 
 
 def test_nothing_runs_and_nothing_is_requested(browser: Browser, page: Path) -> None:
     browser.open(page)
-    browser.ask(OPEN_ALL)
-    assert browser.ask("typeof window.x") == "undefined"
-    assert browser.ask("document.scripts.length + document.images.length") == 0
-    asked = {event["request"]["url"] for event in browser.seen("Network.requestWillBeSent")}
-    assert asked == {page.as_uri()}
-    # The policy would have stopped it, and said so.
+    browser.evaluate(OPEN_ALL)
+    assert browser.evaluate("typeof window.x") == "undefined"
+    assert browser.evaluate("document.scripts.length + document.images.length") == 0
+    requested = {event["request"]["url"] for event in browser.seen("Network.requestWillBeSent")}
+    assert requested == {page.as_uri()}
+    # The policy would have stopped it and logged that.
     assert not browser.seen("Log.entryAdded")
     assert not browser.seen("Runtime.exceptionThrown")
 
@@ -176,15 +176,15 @@ def test_nothing_is_wider_than_the_window(
 ) -> None:
     browser.open(page, width, prefers_color_scheme=scheme)
     for script in ("0", OPEN_ALL):
-        browser.ask(script)
-        assert browser.ask("innerWidth") == width
-        assert browser.ask(OVERFLOW) <= 0
-        assert browser.ask(STICKING_OUT) == []
+        browser.evaluate(script)
+        assert browser.evaluate("innerWidth") == width
+        assert browser.evaluate(OVERFLOW) <= 0
+        assert browser.evaluate(STICKING_OUT) == []
 
 
 def test_letters_are_legible_on_a_phone(browser: Browser, page: Path) -> None:
     browser.open(page, 360)
-    sizes = browser.ask(
+    sizes = browser.evaluate(
         "[...document.querySelectorAll('p, td, th, li, bdi, text, small, summary')]"
         ".map(e => parseFloat(getComputedStyle(e).fontSize))"
     )
@@ -201,7 +201,7 @@ def test_letters_and_paper_differ_in_light_and_dark(browser: Browser, page: Path
     for scheme in ("light", "dark"):
         browser.open(page, prefers_color_scheme=scheme)
         paper, ink, muted = (
-            luminance(browser.ask(f"getComputedStyle(document.querySelector('{of}')).{what}"))
+            luminance(browser.evaluate(f"getComputedStyle(document.querySelector('{of}')).{what}"))
             for of, what in (("body", "backgroundColor"), ("body", "color"), (".lead", "color"))
         )
         papers[scheme] = paper
@@ -216,42 +216,42 @@ def test_right_to_left_texts_run_from_right_to_left_and_disturb_no_other(
     browser: Browser, page: Path
 ) -> None:
     browser.open(page)
-    found = browser.ask(
+    found = browser.evaluate(
         "[...document.querySelectorAll('bdi.text')]"
         ".map(e => [e.textContent, getComputedStyle(e).direction])"
     )
     directions = dict(found)
     assert directions[HOSTILE[5]] == "rtl"
     assert directions[HOSTILE[0]] == "ltr"
-    assert browser.ask("getComputedStyle(document.body).direction") == "ltr"
+    assert browser.evaluate("getComputedStyle(document.body).direction") == "ltr"
 
 
 def test_paper_shows_what_is_folded_and_no_contents(browser: Browser, page: Path) -> None:
     browser.open(page)
-    # The size alone does not tell: what is folded keeps it.
+    # The size alone does not show it: folded elements keep theirs.
     shown = "document.querySelector('.rows .sources bdi.text').checkVisibility()"
-    assert browser.ask(shown) is False
+    assert browser.evaluate(shown) is False
     browser.call("Emulation.setEmulatedMedia", media="print")
-    assert browser.ask(shown) is True
-    assert browser.ask("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert browser.evaluate(shown) is True
+    assert browser.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
     printed = browser.call("Page.printToPDF", printBackground=False)
     assert len(printed["data"]) > 10_000
 
 
 def test_a_point_of_the_map_leads_to_its_row(browser: Browser, page: Path) -> None:
     browser.open(page)
-    assert browser.ask(
+    assert browser.evaluate(
         "[...document.querySelectorAll('#coverage a')].every(a => "
         "document.getElementById(a.getAttribute('href').slice(1)).matches('.rows > li'))"
     )
-    assert browser.ask("document.querySelectorAll('#coverage a').length") == 10
+    assert browser.evaluate("document.querySelectorAll('#coverage a').length") == 10
 
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axes_lie_exactly_below_what_they_measure(browser: Browser, page: Path, width: int) -> None:
     browser.open(page, width)
-    browser.ask(OPEN_ALL)
-    charts = browser.ask(
+    browser.evaluate(OPEN_ALL)
+    charts = browser.evaluate(
         "[...document.querySelectorAll('.intervals')].map(chart => "
         "[...chart.querySelectorAll('.track')].map(track => "
         "[track.getBoundingClientRect().left, track.getBoundingClientRect().width]))"

@@ -81,8 +81,8 @@ def evidence_of(corpus, corpus_vectors, seen):
 
     def make(rows: pd.DataFrame, judged: pd.DataFrame | None = None) -> PoolEvidence:
         vectors = embed(rows["text"])
-        said = pd.array((vectors @ weights.T).argmax(axis=1), dtype="Int64")
-        pool = rows.reset_index(drop=True).assign(probe_label=said, probe_confidence=0.9)
+        predicted = pd.array((vectors @ weights.T).argmax(axis=1), dtype="Int64")
+        pool = rows.reset_index(drop=True).assign(probe_label=predicted, probe_confidence=0.9)
         return PoolEvidence(
             pool=pool,
             judged=judged_of(pool) if judged is None else judged,

@@ -1,4 +1,4 @@
-"""Areas beside those of the authors' package (mauve-text 0.4.0) for the same histograms."""
+"""Areas compared with those of the authors' package (mauve-text 0.4.0) for the same histograms."""
 
 from __future__ import annotations
 

@@ -116,18 +116,18 @@ def test_agreement_and_uniqueness_count_what_they_say(evidence_of, settings):
 
 
 def test_perplexity_is_of_the_sampled_texts(evidence_of, settings):
-    asked = []
+    scored = []
 
     def loss_of_texts(texts):
-        asked.append(list(texts))
-        return np.array([np.nan, *[np.log(3 * len(asked))] * (len(texts) - 1)])
+        scored.append(list(texts))
+        return np.array([np.nan, *[np.log(3 * len(scored))] * (len(texts) - 1)])
 
     evidence = evidence_of(sentences(300, seed=2))
     perplexity = measure_pool(evidence, settings, loss_of_texts).report.perplexity
     assert (perplexity.pool, perplexity.corpus) == (pytest.approx(3), pytest.approx(6))
     assert (perplexity.pool_rows, perplexity.corpus_rows) == (127, 127)
-    assert set(asked[0]) <= {*evidence.pool["text"]}
-    assert set(asked[1]) <= {*evidence.corpus["text"]}
+    assert set(scored[0]) <= {*evidence.pool["text"]}
+    assert set(scored[1]) <= {*evidence.corpus["text"]}
 
 
 def test_all_rows_seen_leaves_each_out_of_its_own_yardstick(evidence_of, settings):

@@ -145,7 +145,7 @@ def test_equal_weights_move_nothing_and_others_no_more_than_the_bound():
 def test_a_few_rows_that_stand_for_everything_are_seen():
     made = make_distillation(scope="global")
     even = report_on(made).representation
-    # All weight on what is nearest to one distilled row, and a twin that can stand for nothing.
+    # All weight on what is nearest to one distilled row, and a twin that can represent nothing.
     nearest = distances_of(made).argmin(axis=1)
     weights = np.where(nearest == nearest[0], 1.0, 0.0)
     skewed = replace(
@@ -254,7 +254,7 @@ def test_the_worst_regions_are_found_with_their_distance_to_the_pool(pool_has_th
         assert (region.pool_distance < 0.3) == pool_has_them
     assert table["region"].tolist() == [1] * 4 + [2] * 4
     assert report["1"].distance >= report["2"].distance
-    # The examples are rows of the group, beside the distilled row closest to them.
+    # The examples are rows of the group, next to the distilled row closest to them.
     row = int(table["id"].iloc[0].removeprefix("train-"))
     assert row >= 970
     assert table["text"].iloc[0] == f"train secret {row}"

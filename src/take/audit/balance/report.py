@@ -81,7 +81,7 @@ class Variety(Frozen):
 class VocabularyShift(Frozen):
     """The words of the set."""
 
-    tokens: int = Field(description="Words in all, counted as often as they occur.")
+    tokens: int = Field(description="Number of words, counted as often as they occur.")
     known_share: Variety = Field(
         description="Share of them that other rows of the corpus have as well."
     )

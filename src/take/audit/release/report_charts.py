@@ -53,7 +53,7 @@ def budget(evidence: ReportEvidence) -> dict[str, Any] | None:
         return None
     by_class = report.run.scope == "class" and table["rows_per_class"].notna().all()
     sizes = table["rows_per_class" if by_class else "rows"].to_numpy(np.float64).tolist()
-    unit = "rows per class" if by_class else "rows in all"
+    unit = "rows per class" if by_class else "rows"
     chosen = max((c.rows for c in report.classes.values()), default=0) if by_class else report.rows
     knee = report.knee.k if report.knee else None
     cost = curve(

@@ -144,7 +144,7 @@ def _size(material: Material, path: Path) -> int:
             f"the budgets are {list(material.budgets)}",
             where=str(path),
             allowed="the same number for each class, as in DiLM's sets",
-            remedy="ask for 5/class, 10/class or 20/class",
+            remedy="set the budget to 5/class, 10/class or 20/class",
         )
     return sizes.pop()
 

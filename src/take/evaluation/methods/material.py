@@ -71,7 +71,7 @@ class BaselineSettings(Frozen):
 
 
 class EvaluationCopies:
-    """Finds copies of evaluation rows: the one question about the split that a method may ask.
+    """Finds copies of evaluation rows: all that a method can learn about the evaluation split.
 
     It holds keys alone, neither texts nor labels. A copy equals an evaluation row up to case,
     blanks, punctuation and, for pairs, order; texts without a letter or digit never count.
