@@ -92,7 +92,7 @@ def test_words_in_several_runs_are_counted_once(queries, reference) -> None:
     covered = runs.covered()
     assert {
         (query, row): n
-        for query, row, n in zip(*(column.tolist() for column in covered), strict=True)
+        for query, row, n in zip(covered.query, covered.row, covered.value, strict=True)
     } == {pair: len(held) for pair, held in places.items()}
 
     longest = runs.longest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -31,22 +31,25 @@ _WITHIN_WORDS = "'’ʼ`´"
 class _Folding(dict[int, str]):
     """What each character is folded to, computed once."""
 
+    def __init__(self, fold: Callable[[str], str]) -> None:
+        self._fold = fold
+
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        category = unicodedata.category(character)
-        if character in _WITHIN_WORDS or category == "Cf":
-            folded = ""
-        elif category[0] not in "LNM":
-            folded = " "
-        elif any(first <= code <= last for first, last in _UNSPACED):
-            folded = f" {character} "
-        else:
-            folded = character
-        self[code] = folded
+        folded = self[code] = self._fold(chr(code))
         return folded
 
 
-_FOLDING = _Folding()
+def _fold(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in _WITHIN_WORDS or category == "Cf":
+        return ""
+    if category[0] not in "LNM":
+        return " "
+    is_word = any(first <= ord(character) <= last for first, last in _UNSPACED)
+    return f" {character} " if is_word else character
+
+
+_FOLDING = _Folding(_fold)
 
 
 def words(text: str) -> list[str]:
@@ -106,29 +109,22 @@ _MINUS = "\u2212"
 _UNSEEN_MARKS = frozenset(range(0xFE00, 0xFE10)) | {0x20E3, 0x034F}
 
 
-class _AsciiFolding(dict[int, str]):
-    """What each character is folded to, computed once: one character, or none."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        category = unicodedata.category(character)
-        folded = character
-        if category == "Cf" or code in _UNSEEN_MARKS:
-            folded = ""
-        elif category == "Zs":
-            folded = " "
-        elif category == "Pd" or character == _MINUS:
-            folded = "-"
-        elif category == "Nd":
-            folded = str(unicodedata.decimal(character))
-        elif category[0] in "LPS":
-            plain = unicodedata.normalize("NFKC", character)
-            folded = plain if len(plain) == 1 and plain.isascii() else character
-        self[code] = folded
-        return folded
+def _to_ascii(character: str) -> str:
+    """One character, or none."""
+    category = unicodedata.category(character)
+    if category == "Cf" or ord(character) in _UNSEEN_MARKS:
+        return ""
+    if category == "Zs":
+        return " "
+    if category == "Pd" or character == _MINUS:
+        return "-"
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    plain = unicodedata.normalize("NFKC", character) if category[0] in "LPS" else ""
+    return plain if len(plain) == 1 and plain.isascii() else character
 
 
-_ASCII_FOLDING = _AsciiFolding()
+_ASCII_FOLDING = _Folding(_to_ascii)
 
 
 class FoldedText(NamedTuple):

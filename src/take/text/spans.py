@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import count
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from take.rows.arrays import Int32, Int64
 from take.rows.blocks import block_bounds
+from take.rows.pairs import Pairs
 from take.rows.random import mixed
 from take.text.normalise import TextRow, words
 
@@ -30,14 +30,6 @@ _END_OF_TEXT = 0
 _NO_WORD = -1
 _BLOCK_WORDS = 2_000_000
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-class Covered(NamedTuple):
-    """Queries and reference rows with a run in common, and the words of all such runs, once."""
-
-    query: Int64
-    row: Int64
-    n_words: Int64
 
 
 @dataclass(frozen=True)
@@ -64,8 +56,8 @@ class SharedRuns:
         places[query] = order[first]
         return places
 
-    def covered(self) -> Covered:
-        """How many words of a query are in runs that it shares with a row."""
+    def covered(self) -> Pairs:
+        """How many words of a query are in runs that it shares with a row, each counted once."""
         order = np.lexsort((self.start, self.text, self.row, self.query))
         group = np.stack([self.query[order], self.row[order]])
         is_first = np.ones(len(order), dtype=np.bool_)
@@ -80,7 +72,7 @@ class SharedRuns:
         gained = np.maximum(end - np.maximum(place, reached), 0)
         firsts = np.flatnonzero(is_first)
         total = np.add.reduceat(gained, firsts) if len(firsts) else gained
-        return Covered(group[0, firsts], group[1, firsts], total)
+        return Pairs(group[0, firsts], group[1, firsts], total.astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -143,7 +135,10 @@ class SpanIndex:
         seeds, first, times = np.unique(q_seed[order], return_index=True, return_counts=True)
         r_place, seed = self._found(seeds)
 
-        in_rows = _distinct_rows(seed, self._reference.row_at(r_place), len(seeds))
+        # In how many rows each seed occurs.
+        n_rows = len(self._reference.row_of_text) + 1
+        in_row = np.unique(seed * n_rows + self._reference.row_at(r_place))
+        in_rows = np.bincount(in_row // n_rows, minlength=len(seeds))
         is_common = in_rows > self.common_rows
         uncommon = _outside(q_place[np.repeat(is_common, times)], self.seed_words, len(line.words))
 
@@ -274,15 +269,6 @@ def _line(rows: Sequence[TextRow], number: Callable[[str], int], end: int) -> _L
         row_of_text=np.arange(len(n_words)) // texts_per_row,
         texts_per_row=texts_per_row,
     )
-
-
-def _distinct_rows(seed: Int64, row: Int64, n_seeds: int) -> Int64:
-    """In how many rows each seed occurs."""
-    order = np.lexsort((row, seed))
-    seed, row = seed[order], row[order]
-    is_new = np.ones(len(seed), dtype=np.bool_)
-    is_new[1:] = (np.diff(seed) != 0) | (np.diff(row) != 0)
-    return np.bincount(seed[is_new], minlength=n_seeds)
 
 
 def _outside(places: Int64, length: int, n_words: int) -> Int64:

@@ -24,7 +24,7 @@ from take.audit.release.charts import (
     log_ticks,
     round_ticks,
 )
-from take.audit.release.charts_map import Spot, coverage_map
+from take.audit.release.charts_map import coverage_map
 
 NASTY = """<script>alert("1")</script> & 'so'"""
 
@@ -89,14 +89,13 @@ def test_bars_stay_in_their_track(part: float, width: str) -> None:
 
 
 def test_all_names_are_escaped() -> None:
-    spot = Spot("row-1", NASTY)
     found = points(pool=[(0, 0, 0)], corpus=[(1, 1, 0), (1, 1, 0)], distilled=[(0, 0, 0)])
     for drawn in (
         histogram([0, 1], [Series(NASTY, [1]), Series("b", [1])], NASTY, [Mark(0.5, NASTY)]),
         curve([1, 2], [Series(NASTY, [1, 2]), Series("b", [1, 2])], NASTY, NASTY, [(1, 1, NASTY)]),
         intervals([Row(NASTY, 1, 0, 2, NASTY)], Scale(0, 2), [Tick(1, NASTY)], NASTY),
         bars([(NASTY, 1, NASTY)]),
-        coverage_map(found, [NASTY], [spot]),
+        coverage_map(found, [NASTY], [NASTY]),
     ):
         root = parsed(drawn)
         assert "script" not in {one.tag for one in root.iter()}

@@ -53,12 +53,6 @@ class KnownAccuracy(NamedTuple):
     summary: pd.DataFrame
 
 
-class _Slice(NamedTuple):
-    kind: str
-    name: str
-    rows: NDArray[np.bool_]  # of the whole split
-
-
 def known_accuracy(
     cells: pd.DataFrame | None,
     predictions: pd.DataFrame | None,
@@ -68,33 +62,25 @@ def known_accuracy(
     settings: BalanceSettings,
 ) -> KnownAccuracy:
     """Accuracy by learner and by slice, if the cells are about these rows and this split."""
-    if cells is None or predictions is None or not _is_of(cells, distilled):
-        return _nothing(split, settings)
+    nothing = KnownAccuracy(slice_accuracy(split, {}, settings), pd.DataFrame())
+    if cells is None or predictions is None:
+        return nothing
+    mine = cells[cells["method"] == _METHOD]
+    if set(mine["set_digest"]) - {""} != {as_training_set(distilled).digest}:
+        return nothing
     try:
         found = predictions_of(cells, predictions, _METHOD, len(split))
     except InputError as error:
         _logger.warning("The evaluation is not shown: %s", error)
-        return _nothing(split, settings)
-    truth = class_ids(split)
-    mine = cells[(cells["method"] == _METHOD) & cells["error"].isna()]
+        return nothing
+    truth, mine = class_ids(split), mine[mine["error"].isna()]
     for learner, its in found.items():
         recorded = mine.loc[mine["learner"] == learner, "accuracy"].mean()
         if not np.isclose((its.labels == truth[its.rows]).mean(), recorded, atol=1e-6):
             _logger.warning("The rows were evaluated on another split: not shown.")
-            return _nothing(split, settings)
-    return KnownAccuracy(
-        slice_accuracy(split, found, settings),
-        summary_table(cells, metrics, compared=_METHOD),
-    )
-
-
-def _is_of(cells: pd.DataFrame, distilled: pd.DataFrame) -> bool:
-    trained_on = set(cells.loc[cells["method"] == _METHOD, "set_digest"]) - {""}
-    return trained_on == {as_training_set(distilled).digest}
-
-
-def _nothing(split: pd.DataFrame, settings: BalanceSettings) -> KnownAccuracy:
-    return KnownAccuracy(slice_accuracy(split, {}, settings), pd.DataFrame())
+            return nothing
+    summary = summary_table(cells, metrics, compared=_METHOD)
+    return KnownAccuracy(slice_accuracy(split, found, settings), summary)
 
 
 def predictions_of(
@@ -130,38 +116,46 @@ def slice_accuracy(
     evaluation rows, for the learners as they were trained. `shifted`: chance is ruled out over all
     rows of the table at once (Holm), and the difference is larger than 5 points.
     """
-    parts, truth = _slices(split, settings), class_ids(split)
+    parts, truth = _slices(split, settings) if predictions else {}, class_ids(split)
     found = [_of_learner(name, parts, truth, its) for name, its in predictions.items()]
     table = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=_COLUMNS)
     figures = table[["difference", "difference_low", "difference_high", "p"]]
-    drafts = [
-        Draft("", value, low, high, p, _EVEN_ACCURACY, "")
-        for value, low, high, p in figures.itertuples(index=False)
-    ]
-    judged = verdicts(drafts)
+    judged = verdicts(
+        [
+            Draft("", value, low, high, p, _EVEN_ACCURACY, "")
+            for value, low, high, p in figures.itertuples(index=False)
+        ]
+    )
     return table.drop(columns="p").assign(
         p_adjusted=[p for _, p in judged], verdict=[verdict for verdict, _ in judged]
     )
 
 
-def _slices(split: pd.DataFrame, settings: BalanceSettings) -> list[_Slice]:
+def _slices(
+    split: pd.DataFrame, settings: BalanceSettings
+) -> dict[tuple[str, str], NDArray[np.bool_]]:
+    """By kind and name: which rows of the split are in the slice."""
     vocabulary = Vocabulary()
     tokens = vocabulary.read(text_columns(split))
-    named = split["label_name"].to_numpy()
-    parts = [_Slice("class", name, named == name) for name in class_names(split)]
-    sizes = tokens.row_sizes
+    named, sizes = split["label_name"].to_numpy(), tokens.row_sizes
     third = np.searchsorted(np.quantile(sizes, [1 / 3, 2 / 3]), sizes)
-    parts += [_Slice("length", name, third == at) for at, name in enumerate(_THIRDS)]
-    found = mentions(tokens, vocabulary, settings.identity_groups)
-    return parts + [
-        _Slice("mentions", str(side), found[:, at])
-        for at, side in enumerate(sides(settings.identity_groups))
-    ]
+    groups = settings.identity_groups
+    found = mentions(tokens, vocabulary, groups)
+    return {
+        **{("class", name): named == name for name in class_names(split)},
+        **{("length", name): third == at for at, name in enumerate(_THIRDS)},
+        **{("mentions", str(side)): found[:, at] for at, side in enumerate(sides(groups))},
+    }
 
 
-def _of_learner(learner: str, parts: list[_Slice], truth: Int64, its: Predictions) -> pd.DataFrame:
+def _of_learner(
+    learner: str,
+    parts: Mapping[tuple[str, str], NDArray[np.bool_]],
+    truth: Int64,
+    its: Predictions,
+) -> pd.DataFrame:
     right = (its.labels == truth[its.rows]).mean(axis=0)
-    inside = np.stack([part.rows[its.rows] for part in parts])
+    inside = np.stack([part[its.rows] for part in parts.values()])
     n = inside.sum(axis=1)
     # A slice of no row, or of all rows, has no other rows to differ from.
     kept = np.flatnonzero((n > 0) & (n < len(right)))
@@ -169,7 +163,7 @@ def _of_learner(learner: str, parts: list[_Slice], truth: Int64, its: Prediction
     rest_n, rest_k = len(right) - n, right.sum() - k
     low, high = clopper_pearson(k, n, CONFIDENCE)
     rest = compare((k, n), (rest_k, rest_n), "difference", CONFIDENCE)
-    kinds, names = [parts[part].kind for part in kept], [parts[part].name for part in kept]
+    kinds, names = np.array(list(parts))[kept].T
     columns = (learner, kinds, names, n, k / n, low, high, rest_k / rest_n, *rest)
     return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
 

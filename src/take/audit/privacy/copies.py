@@ -163,10 +163,10 @@ span='A dull film about')
         longest = runs.longest()
         sizes = np.array([n_words(row) for row in queries], np.int64)
         in_runs = runs.covered()
-        share = in_runs.n_words / sizes[in_runs.query]
+        share = in_runs.value / sizes[in_runs.query]
         shares = dict(zip(zip(in_runs.query, in_runs.row, strict=True), share, strict=True))
         is_excerpt = share >= _COVERED_SHARE
-        is_excerpt &= in_runs.n_words >= _LONG_TEXT_WORDS
+        is_excerpt &= in_runs.value >= _LONG_TEXT_WORDS
         excerpts = Pairs(in_runs.query[is_excerpt], in_runs.row[is_excerpt], share[is_excerpt])
         near = self._near(queries, excerpts)
         findings = []

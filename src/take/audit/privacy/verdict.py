@@ -109,10 +109,8 @@ def judge(
         verdict=_worst(*(check.verdict for check in checks)),
         blocked=any(check.verdict == "block" and not check.overridden for check in checks),
         checks=checks,
-        copies=counts.copies,
-        real_rows=counts.real_rows,
+        **dict(counts),
         distances=dict(distances),
-        pii=counts.pii,
         membership=membership,
         spent=spent,
         changed_limits={

@@ -56,44 +56,21 @@ def _template() -> Template:
 
 
 def _values(evidence: CardEvidence) -> dict[str, Any]:
-    report, fit, found = evidence.corpus_report, evidence.distillation_report, evidence.balance
-    made = evidence.reproduction.shareable()
+    made, origin = evidence.reproduction.shareable(), evidence.corpus_report.origin
     texts = TEXT_COLUMNS[task_of(evidence.distilled)]
     parameters = flatten(made.parameters)
     seeds = {".".join(name.split(".")[-2:]): value for name, value in parameters.items()}
-    sizes = evidence.distilled["label"].value_counts()
-    # A random choice is measured within the scope of the selection: compare like with like.
-    own_class = fit.coverage.own_class if fit.run.scope == "class" else None
-    sets = {"distilled": "These rows", "pool": "The pool they were chosen from"}
-    verdicts = [
-        (name, [finding.verdict for finding in found.findings if finding.where == where])
-        for where, name in sets.items()
-    ]
-    is_local = PureWindowsPath(report.origin).is_absolute() or report.origin.startswith(("/", "~"))
+    is_local = PureWindowsPath(origin).is_absolute() or origin.startswith(("/", "~"))
     return {
         "header": _header(evidence),
-        "report": report,
-        "distilled": evidence.distilled,
+        "e": evidence,
         "texts": texts,
         "example": _example(evidence.distilled, texts),
         "scorer": next((v for name, v in parameters.items() if name.endswith(".scorer")), None),
         "seeds": [(name, value) for name, value in seeds.items() if name.endswith(".seed")],
-        "tuning": evidence.fine_tuning_report,
-        "pool": evidence.pool_quality,
-        "chosen": evidence.selection_report,
-        "classes": [
-            (name, int(sizes.get(label, 0)), report.train.rows_by_class.get(name, 0))
-            for label, name in enumerate(report.labels)
-        ],
-        "fit": fit,
-        "own_class": own_class,
-        "covered": own_class or fit.coverage.any_class,
+        "sizes": evidence.distilled["label"].value_counts(),
         "accuracy": _accuracy(evidence),
-        "privacy": evidence.privacy,
-        "changed_limits": evidence.privacy.limits_in_words(),
-        "balance_sets": [(name, its) for name, its in verdicts if its],
-        "shifted": [finding for finding in found.findings if finding.verdict == "shifted"],
-        "origin": PureWindowsPath(report.origin).name if is_local else report.origin,
+        "origin": PureWindowsPath(origin).name if is_local else origin,
         "made": made,
     }
 

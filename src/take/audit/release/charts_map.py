@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,19 +20,12 @@ _SHAPES = (  # class of the key, outline
 )
 
 
-class Spot(NamedTuple):
-    """A distilled row on the map."""
-
-    anchor: str | None
-    title: str | None
-
-
 def coverage_map(
-    points: pd.DataFrame, names: Sequence[str], spots: Sequence[Spot], height: int = 460
+    points: pd.DataFrame, names: Sequence[str], titles: Sequence[str], height: int = 460
 ) -> Markup:
     """All layers, the distilled rows on top; each of them links to its row further up the page.
 
-    `points` is the table of `take.selection.describe.map`; `spots` has all distilled rows in order.
+    `points` is the table of `take.selection.describe.map`; `titles` are of all distilled rows.
     """
     x, y = (_padded(points[axis]) for axis in "xy")
 
@@ -64,12 +56,12 @@ def coverage_map(
     rows = []
     for row in distilled.sort_values("label", kind="stable").to_dict("records"):
         radius = _SMALLEST + (_LARGEST - _SMALLEST) * float(np.sqrt(row["mass"] / heaviest))
-        spot = spots[row["row"]] if row["row"] < len(spots) else Spot(None, None)
+        title = anchor = None
+        if row["row"] < len(titles):
+            title, anchor = titles[row["row"]], f"row-{row['row'] + 1}"
         class_, outline = f"spot c{row['label'] % COLOURS}", _SHAPES[row["label"] // COLOURS % 3][1]
         place = x.at(row["x"]), 1 - y.at(row["y"])
-        rows.append(
-            Dot(*place, radius, class_, title=spot.title, anchor=spot.anchor, outline=outline)
-        )
+        rows.append(Dot(*place, radius, class_, title=title, anchor=anchor, outline=outline))
     keys = [
         (name, f"round c{i % COLOURS} {_SHAPES[i // COLOURS % 3][0]}".strip())
         for i, name in enumerate(names)

@@ -49,12 +49,12 @@ class CardEvidence:
         **reports: Any,
     ) -> Self:
         """Evidence with the budget of the selection, which may differ from the corpus report's."""
-        budget = selection_report.budget
+        budget, summary = selection_report.budget, accuracy_summary
         return cls(
             corpus_report=corpus_report.model_copy(update={"budget": budget}),
             selection_report=selection_report,
             reproduction=Reproduction.of(provenance, corpus_report.corpus, budget),
-            accuracy_summary=_none_if_empty(accuracy_summary),
+            accuracy_summary=None if summary is None or summary.empty else summary,
             **reports,
         )
 
@@ -84,7 +84,3 @@ class ReportEvidence(CardEvidence):
     slice_accuracy: pd.DataFrame | None = None
     costs: pd.DataFrame | None = None
     """stage, node, seconds, peak_megabytes, bytes."""
-
-
-def _none_if_empty(table: pd.DataFrame | None) -> pd.DataFrame | None:
-    return None if table is None or table.empty else table

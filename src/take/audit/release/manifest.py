@@ -130,16 +130,12 @@ def write_manifest(
 
 def is_release(folder: Path) -> bool:
     """Whether the folder holds a release, even one whose manifest was damaged or removed."""
-    try:
-        if f'"{_FORMAT}"' in (folder / MANIFEST).read_text(encoding="utf-8")[:200]:
-            return True
-    except (OSError, UnicodeDecodeError):
-        pass
-    try:
-        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return False
-    return any(line.endswith(f"  {MANIFEST}") for line in lines)
+    manifest, sums = (
+        path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+        for path in (folder / MANIFEST, folder / SUMS)
+    )
+    is_listed = any(line.endswith(f"  {MANIFEST}") for line in sums.splitlines())
+    return f'"{_FORMAT}"' in manifest[:200] or is_listed
 
 
 def check_release(folder: Path) -> list[str] | None:

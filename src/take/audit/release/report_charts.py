@@ -25,7 +25,7 @@ from take.audit.release.charts import (
 )
 from take.audit.release.charts_map import coverage_map
 from take.audit.release.evidence import ReportEvidence
-from take.audit.release.report_rows import spots
+from take.audit.release.report_rows import titles
 from take.evaluation.names import DISTILLED, FULL, RANDOM
 from take.text.format import as_words, duration, number, percent, plural, points, size
 
@@ -43,7 +43,7 @@ def coverage(evidence: ReportEvidence, *, release: bool) -> Markup | None:
         return None
     if release:
         table = table[table["kind"] != "corpus"]
-    return coverage_map(table, evidence.corpus_report.labels, spots(evidence))
+    return coverage_map(table, evidence.corpus_report.labels, titles(evidence))
 
 
 def budget(evidence: ReportEvidence) -> dict[str, Any] | None:

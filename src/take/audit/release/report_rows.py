@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from take.audit.release.charts_map import COLOURS, Spot
+from take.audit.release.charts_map import COLOURS
 from take.audit.release.evidence import ReportEvidence
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.format import as_words, count, opening, share, visible
@@ -56,8 +56,8 @@ def groups(evidence: ReportEvidence, *, release: bool) -> list[dict[str, Any]]:
     return shown
 
 
-def spots(evidence: ReportEvidence) -> list[Spot]:
-    """The same rows for the map, in order."""
+def titles(evidence: ReportEvidence) -> list[str]:
+    """What the map says about each distilled row, in order."""
     columns = TEXT_COLUMNS[task_of(evidence.distilled)]
     masses = evidence.lineage_totals.set_index("id")
     found = []
@@ -69,7 +69,7 @@ def spots(evidence: ReportEvidence) -> list[Spot]:
                 f" – {share(total['assigned_mass'])} of the weight, "
                 f"{count(total['rows'])} training rows"
             )
-        found.append(Spot(f"row-{place}", f"{place}: {title}"))
+        found.append(f"{place}: {title}")
     return found
 
 
