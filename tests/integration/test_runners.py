@@ -93,6 +93,10 @@ def threads(project: Project, wheel: Path) -> None:
     run(project, "-m", "kedro", "run", "--runner=ThreadRunner", *DISTILL)
 
 
+def processes(project: Project, wheel: Path) -> None:
+    run(project, "-m", "kedro", "run", "--runner=ParallelRunner", *DISTILL)
+
+
 def session(project: Project, wheel: Path) -> None:
     run(project, "-c", SESSION)
 
@@ -128,7 +132,7 @@ def packaged_with_an_archive(project: Project, wheel: Path) -> None:
     packaged(project, wheel, tarred=True)
 
 
-WAYS = (sequential, threads, session, packaged_with_a_folder, packaged_with_an_archive)
+WAYS = (sequential, threads, processes, session, packaged_with_a_folder, packaged_with_an_archive)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -147,10 +151,3 @@ def test_the_default_run_reuses_what_another_way_has_made(
     again = run(films, "-m", "kedro", "run", *DISTILL)
     assert again.count("nothing changed") == len(register_pipelines()["distill"].nodes)
     assert "Running" not in again
-
-
-def test_a_runner_of_processes_is_refused(films: Project) -> None:
-    before = films.artifacts()
-    output = films.kedro("run", "--runner=ParallelRunner", *DISTILL, ok=False)
-    assert "Allowed: ReusingRunner (the default), SequentialRunner, ThreadRunner" in output
-    assert films.artifacts() == before

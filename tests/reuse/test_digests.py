@@ -121,6 +121,16 @@ def test_a_change_to_one_node_is_no_change_to_another(
     assert [name for name in before if node_code(name) != before[name]] == changed
 
 
+def test_modules_imported_by_their_names_count(package: Path) -> None:
+    (package / "deep.py").write_text(
+        "def g(value=0):\n    import_module('pkg.other')\n    import_module(value)\n"
+        "    return importlib.import_module(f'stdnum.{value}')\n\nunused = 1\n"
+    )
+    first = node_code("first")
+    assert set(first.modules) == {"pkg.nodes.first", "pkg.deep", "pkg.other"}
+    assert set(first.libraries) == {"stdnum"}
+
+
 def test_a_function_inside_another_counts_with_its_whole_module(package: Path) -> None:
     def inner() -> None: ...
 
@@ -136,6 +146,7 @@ def test_the_projects_own_nodes_are_followed_into_the_domain() -> None:
     )
     tuned = function_code(nodes["fine_tune"])
     assert {"torch", "transformers", "tokenizers", "peft", "numpy"} <= set(tuned.libraries)
+    assert {"stdnum", "phonenumbers"} <= set(function_code(nodes["screen_rows"]).libraries)
     assert not {"kedro", "mlflow", "pydantic", "json", "take"} & set(tuned.libraries)
     assert not any(
         name.startswith("take.pipelines.generation.nodes") and "fine_tune" not in name

@@ -154,6 +154,25 @@ def test_every_runner_refuses_inputs_that_cannot_be_used(
         run(runner(), folder, pipeline=joined)
 
 
+def test_the_same_inputs_for_other_arguments_are_a_change(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(ReusingRunner(), folder)
+    swapped = Pipeline([node(join, ["right", "left"], "both", name="join")])
+    with caplog.at_level(logging.INFO, "take"):
+        run(ReusingRunner(), folder, pipeline=swapped)
+    assert "Running 'join': code of join (wiring) changed" in caplog.text
+    assert text(folder, "both").load() == "RAW raw 3"
+
+
+def test_an_interrupted_run_does_not_count_for_the_next(folder: Path) -> None:
+    hooks = ProvenanceHooks()
+    (made,) = PIPELINE.only_nodes("make_left").nodes
+    hooks.before_dataset_loaded(made)  # Kedro calls no hook when a user interrupts a node
+    hooks.before_pipeline_run(PIPELINE, catalog(folder))
+    assert hooks._running == {}
+
+
 def test_a_node_without_outputs_is_no_hindrance(folder: Path) -> None:
     run(
         SequentialRunner(),

@@ -7,6 +7,7 @@ import pytest
 
 from take.audit.release.manifest import check_release, write_manifest
 from take.reuse.atomic import atomic_path, is_temporary
+from take.reuse.digests import value_digest
 from take.reuse.records import (
     Origin,
     damage,
@@ -113,6 +114,15 @@ def test_an_altered_record_is_noticed(artifact: Path, part: str) -> None:
         record["written_at"] = "yesterday"
     path.write_text(json.dumps(record))
     assert str(path) in damage(artifact)
+
+
+def test_a_record_with_fewer_fields_of_an_earlier_version_is_whole(artifact: Path) -> None:
+    stamp_origin(artifact, ORIGIN)
+    path = record_path(artifact)
+    record = json.loads(path.read_text())
+    del record["made_from"]["libraries"], record["cost"], record["checksum"]
+    path.write_text(json.dumps({**record, "checksum": value_digest(record)}))
+    assert damage(artifact) == ""
 
 
 def test_setting_aside_loses_nothing(artifact: Path) -> None:

@@ -7,13 +7,14 @@ a run would make now.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from take import __version__
 from take.frozen import Frozen
@@ -95,15 +96,7 @@ class Record(BaseModel):
 
     def sealed(self) -> Record:
         """The record with its checksum."""
-        return self.model_copy(update={"checksum": self._own_digest()})
-
-    @property
-    def is_intact(self) -> bool:
-        """Whether the record is as it was sealed."""
-        return self.checksum == self._own_digest()
-
-    def _own_digest(self) -> str:
-        return value_digest(self.model_dump(mode="json", exclude={"checksum"}))
+        return self.model_copy(update={"checksum": _checksum(self.model_dump(mode="json"))})
 
     @property
     def bytes(self) -> int:
@@ -144,10 +137,20 @@ def stamp_origin(artifact: Path, made_from: Origin, cost: MakingCost | None = No
 def read_record(artifact: Path) -> Record | None:
     """The artifact's record, or None if there is none that is whole."""
     try:
-        record = Record.model_validate_json(record_path(artifact).read_bytes())
-    except (FileNotFoundError, ValidationError):
+        content = json.loads(record_path(artifact).read_bytes())
+        record = Record.model_validate(content)
+    except (FileNotFoundError, ValueError):  # no JSON, or not a record's
         return None
-    return record if record.is_intact else None
+    return record if record.checksum == _checksum(content) else None
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    """A digest of a record's fields as they stand in its file.
+
+    A field that a later version adds to the class does not make a record of an earlier one altered.
+    """
+    absent = {"checksum"} if content.get("cost") else {"checksum", "cost"}
+    return value_digest({name: value for name, value in content.items() if name not in absent})
 
 
 def damage(artifact: Path) -> str:
