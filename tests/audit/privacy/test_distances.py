@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from take.audit.privacy.distances import (
-    DistanceEvidence,
     DistanceSettings,
     matched_draws,
     measure_distances,
@@ -32,8 +31,8 @@ def zeros(*arrays: np.ndarray) -> list[np.ndarray]:
 
 
 def measured(queries: Float32, members: Float32, others: Float32, **settings: float) -> Distances:
-    evidence = DistanceEvidence(queries, members, others, *zeros(members, others))
-    return measure_distances(evidence, DistanceSettings(**settings))
+    labels = zeros(members, others)
+    return measure_distances(queries, members, others, *labels, DistanceSettings(**settings))
 
 
 def random_rows(n_rows: int, seed: int, d: int = 6) -> Float32:
@@ -64,14 +63,14 @@ def test_draws_have_the_same_classes_and_no_row_in_common() -> None:
     rng = np.random.default_rng(0)
     ours, theirs = rng.integers(0, 3, 1000), rng.integers(0, 4, 150)
     ours[ours == 2] = 7  # a class without non-members, as 3 is one without members
-    drawn = matched_draws(ours, theirs, 4, rng)
+    members, non_members = matched_draws(ours, theirs, 4, rng)
     wanted = [int((theirs == label).sum()) for label in (0, 1)]
-    assert drawn.members.max() == 3
-    assert drawn.non_members.max() == 0
+    assert members.max() == 3
+    assert non_members.max() == 0
     for g in range(4):
-        assert [int(((drawn.members == g) & (ours == label)).sum()) for label in (0, 1)] == wanted
-    assert (drawn.members[ours == 7] == NO_DRAW).all()
-    np.testing.assert_array_equal(drawn.non_members >= 0, theirs < 2)
+        assert [int(((members == g) & (ours == label)).sum()) for label in (0, 1)] == wanted
+    assert (members[ours == 7] == NO_DRAW).all()
+    np.testing.assert_array_equal(non_members >= 0, theirs < 2)
 
 
 def test_figures_are_what_they_say() -> None:
@@ -188,7 +187,7 @@ def simulated(
     noise = 0.04 * rng.standard_normal((copies.sum(), d))
     queries[copies] = unit(members[rng.integers(n_members, size=copies.sum())] + noise)
     return measure_distances(
-        DistanceEvidence(queries, members, others, member_labels, other_labels),
+        *(queries, members, others, member_labels, other_labels),
         DistanceSettings(seed=int(rng.integers(2**32))),
     )
 
@@ -234,8 +233,8 @@ def test_what_cannot_be_compared_is_refused() -> None:
     rows = random_rows(10, 0)
     ones = np.ones(10, dtype=np.int64)
     with pytest.raises(InputError, match="no class with members and non-members"):
-        measure_distances(DistanceEvidence(rows, rows, rows, ones, 2 * ones), DistanceSettings())
+        measure_distances(rows, rows, rows, ones, 2 * ones, DistanceSettings())
     with pytest.raises(InputError, match="no rows under audit"):
-        measure_distances(DistanceEvidence(rows[:0], rows, rows, ones, ones), DistanceSettings())
+        measure_distances(rows[:0], rows, rows, ones, ones, DistanceSettings())
     with pytest.raises(ValueError, match="labels of other lengths"):
-        measure_distances(DistanceEvidence(rows, rows, rows, ones[:9], ones), DistanceSettings())
+        measure_distances(rows, rows, rows, ones[:9], ones, DistanceSettings())

@@ -15,7 +15,7 @@ from take.audit.balance.measure import measure_balance
 from take.audit.balance.terms import BalanceSettings
 from take.audit.intervals import auc_interval, tpr_at_fpr
 from take.audit.privacy.copies import CopySettings
-from take.audit.privacy.distances import DistanceEvidence, DistanceSettings, measure_distances
+from take.audit.privacy.distances import DistanceSettings, measure_distances
 from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.report import Attack, MembershipReport
 from take.audit.privacy.screening import screened
@@ -150,9 +150,7 @@ def evidence(
     )
     half = n_corpus // 2
     distances = measure_distances(
-        DistanceEvidence(
-            pool_vectors, vectors[:half], vectors[half:], labels[:half], labels[half:]
-        ),
+        *(pool_vectors, vectors[:half], vectors[half:], labels[:half], labels[half:]),
         DistanceSettings(bins=12),
     )
     membership, scores = remembered(random)

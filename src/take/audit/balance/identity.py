@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from take.audit.balance.comparison import Compared, compare
-from take.audit.balance.findings import (
+from take.audit.balance.comparison import (
     CONFIDENCE,
     EVEN_RATIO,
+    Compared,
     Draft,
     bound,
+    compare,
     number,
     points,
     times,

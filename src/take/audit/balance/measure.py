@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from take.audit.balance.comparison import Compared, share_against
-from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Draft, judged, times
+from take.audit.balance.comparison import (
+    CONFIDENCE,
+    EVEN_RATIO,
+    Compared,
+    Draft,
+    judged,
+    share_against,
+    times,
+)
 from take.audit.balance.identity import mention_shifts, sides_shifts
 from take.audit.balance.report import (
     BalanceReport,

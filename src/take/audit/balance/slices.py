@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from take.audit.balance.comparison import compare
-from take.audit.balance.findings import CONFIDENCE, Draft, verdicts
+from take.audit.balance.comparison import CONFIDENCE, Draft, compare, verdicts
 from take.audit.balance.terms import BalanceSettings, mentions, sides
 from take.audit.intervals import clopper_pearson
 from take.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from take.audit.balance.findings import CONFIDENCE, EVEN_RATIO, Draft, times
+from take.audit.balance.comparison import CONFIDENCE, EVEN_RATIO, Draft, times
 from take.audit.balance.report import Variety, VocabularyShift
 from take.audit.balance.rows import Reference, Rows, effective
 from take.audit.balance.terms import BalanceSettings

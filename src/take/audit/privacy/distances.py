@@ -15,8 +15,6 @@ phrases whatever was memorised.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -53,17 +51,6 @@ class DistanceSettings(Frozen):
     seed: int = Field(default=0, ge=0, lt=2**32)
 
 
-@dataclass(frozen=True)
-class DistanceEvidence:
-    """Unit vectors φ of rows under audit, members and non-members; classes of the last two."""
-
-    queries: Float32
-    members: Float32
-    non_members: Float32
-    member_labels: Int64
-    non_member_labels: Int64
-
-
 def measure_tables(
     tables: Mapping[Table, Int64],
     pool_embeddings: Embeddings,
@@ -91,13 +78,11 @@ def measure_tables(
     return DistancesReport(
         tables={
             name: measure_distances(
-                DistanceEvidence(
-                    queries=_vectors(pool_embeddings, rows),
-                    members=member_vectors,
-                    non_members=other_vectors,
-                    member_labels=labels[members],
-                    non_member_labels=labels[others],
-                ),
+                _vectors(pool_embeddings, rows),
+                member_vectors,
+                other_vectors,
+                labels[members],
+                labels[others],
                 settings,
             )
             for name, rows in tables.items()
@@ -105,8 +90,17 @@ def measure_tables(
     )
 
 
-def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) -> Distances:
+def measure_distances(
+    queries: Float32,
+    members: Float32,
+    non_members: Float32,
+    member_labels: Int64,
+    non_member_labels: Int64,
+    settings: DistanceSettings,
+) -> Distances:
     """All figures, from one pass over the members and one over the non-members for the queries.
+
+    `queries` are the rows under audit; rows are unit vectors φ, and labels are classes.
 
     >>> random = np.random.default_rng(0)
     >>> def unit(rows):
@@ -114,29 +108,37 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
     ...     return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
     >>> zeros = [np.zeros(n, np.int64) for n in (400, 100)]
     >>> found = measure_distances(
-    ...     DistanceEvidence(unit(50), unit(400), unit(100), *zeros), DistanceSettings()
+    ...     unit(50), unit(400), unit(100), *zeros, DistanceSettings()
     ... )
     >>> found.draws, found.closer_to_members.low < 0.5 < found.closer_to_members.high
     (4, True)
     """
-    _check(evidence)
-    members, others = ArrayBlocks(evidence.members), ArrayBlocks(evidence.non_members)
+    labels = member_labels, non_member_labels
+    if not len(queries) or not np.intersect1d(*labels).size:
+        raise InputError(
+            "there are no rows under audit, or no class with members and non-members",
+            where="distances",
+            allowed="one row or more, and one member and non-member of the same class",
+        )
+    n_members, n_others = sizes = len(members), len(non_members)
+    if sizes != tuple(map(len, labels)):
+        raise ValueError(f"vectors of {sizes} rows have labels of other lengths")
     random = rng(settings.seed, "matched draws")
-    most = settings.most_queries
-    queries = evidence.queries[_sample(np.arange(len(evidence.queries)), most, random)]
-    unseen = evidence.non_members[_sample(np.arange(others.shape[0]), most, random)]
-    drawn = matched_draws(evidence.member_labels, evidence.non_member_labels, _MOST_DRAWS, random)
+    queries = queries[_sample(np.arange(len(queries)), settings.most_queries, random)]
+    unseen = non_members[_sample(np.arange(n_others), settings.most_queries, random)]
+    member_draws, other_draws = matched_draws(*labels, _MOST_DRAWS, random)
 
-    to_members = closest_rows(queries, members, drawn.members)
-    to_others = closest_rows(queries, others, drawn.non_members)
-    unseen_to_members = closest_rows(unseen, members, np.full(members.shape[0], NO_DRAW))
+    to_members = closest_rows(queries, ArrayBlocks(members), member_draws)
+    to_others = closest_rows(queries, ArrayBlocks(non_members), other_draws)
+    no_draws = np.full(n_members, NO_DRAW)
+    unseen_to_members = closest_rows(unseen, ArrayBlocks(members), no_draws)
     closer, independent, n_draws = _compare(to_members, to_others)
     distance, unseen_distance = to_members.first.distance, unseen_to_members.first.distance
     return Distances(
         queries=len(queries),
-        members=members.shape[0],
-        non_members=others.shape[0],
-        matched_rows=int((drawn.members == 0).sum()),
+        members=n_members,
+        non_members=n_others,
+        matched_rows=int((member_draws == 0).sum()),
         draws=n_draws,
         closest_member=_quantiles(distance),
         unseen_closest_member=_quantiles(unseen_distance),
@@ -157,21 +159,16 @@ def measure_distances(evidence: DistanceEvidence, settings: DistanceSettings) ->
     )
 
 
-class Drawn(NamedTuple):
-    """Which draw each row belongs to; every draw has the same number of rows of each class."""
-
-    members: Int64
-    non_members: Int64
-
-
 def matched_draws(
     member_labels: Int64, other_labels: Int64, most_draws: int, rng: np.random.Generator
-) -> Drawn:
-    """Draws of either side without a row in common: of the smaller side one, the whole of it.
+) -> tuple[Int64, Int64]:
+    """Which draw each row of either side belongs to; all have as many rows of each class.
+
+    Draws have no row in common; of the smaller side there is one, the whole of it.
 
     >>> members, others = np.array([0, 0, 1, 1, 1, 1]), np.array([1, 1, 2])
-    >>> drawn = matched_draws(members, others, 9, np.random.default_rng(0))
-    >>> np.bincount(drawn.members + 1).tolist(), drawn.non_members.tolist()
+    >>> ours, theirs = matched_draws(members, others, 9, np.random.default_rng(0))
+    >>> np.bincount(ours + 1).tolist(), theirs.tolist()
     ([2, 2, 2], [0, 0, -1])
     """
     sides = (member_labels, other_labels)
@@ -187,7 +184,7 @@ def matched_draws(
             rows = rng.permutation(np.flatnonzero(side == label))[: n * n_draws]
             draw[rows] = np.arange(len(rows)) // n
         drawn.append(draw)
-    return Drawn(*drawn)
+    return drawn[0], drawn[1]
 
 
 def _compare(to_members: Closest, to_others: Closest) -> tuple[Estimate, float, int]:
@@ -241,16 +238,3 @@ def _sample(rows: Int64, most: int, random: np.random.Generator) -> Int64:
 
 def _vectors(embeddings: Embeddings, rows: Int64) -> Float32:
     return Embeddings(embeddings.strings, embeddings.rows[rows]).read(0, len(rows))
-
-
-def _check(evidence: DistanceEvidence) -> None:
-    labels = evidence.member_labels, evidence.non_member_labels
-    if not len(evidence.queries) or not np.intersect1d(*labels).size:
-        raise InputError(
-            "there are no rows under audit, or no class with members and non-members",
-            where="distances",
-            allowed="one row or more, and one member and non-member of the same class",
-        )
-    sizes = len(evidence.members), len(evidence.non_members)
-    if sizes != tuple(map(len, labels)):
-        raise ValueError(f"vectors of {sizes} rows have labels of other lengths")

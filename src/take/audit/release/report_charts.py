@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from take.audit.balance.findings import EVEN_RATIO
+from take.audit.balance.comparison import EVEN_RATIO
 from take.audit.balance.report import SetBalance, Where
 from take.audit.release.charts import (
     Mark,
