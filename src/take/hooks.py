@@ -1,4 +1,4 @@
-"""What happens around a run: its request is checked, and its results are shown."""
+"""Hooks around a run: check its request, print its estimate or its results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FOR_PEOPLE = {"audit_page": "Report", "release": "Release"}
 
 
 class RequestHooks:
-    """Refuses a request that cannot be meant, before a run exists."""
+    """Refuses unknown parameters and corpora, and impossible budgets, before a run starts."""
 
     def __init__(self) -> None:
         self._n_classes = 0  # 0 where corpora.yml does not name the labels
@@ -87,7 +87,7 @@ class EstimateRunner(SequentialRunner):
 
 
 class EstimateHooks:
-    """`kedro estimate`: prints what the run would take, in its place."""
+    """`kedro estimate`: prints what the run would take instead of running it."""
 
     def __init__(self) -> None:
         self._corpus = ""
@@ -101,9 +101,9 @@ class EstimateHooks:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Print the estimate and end, before MLflow has a run and anything is computed."""
+        """Print the estimate and exit, before an MLflow run is opened and anything is computed."""
         if run_params.get("runner") != EstimateRunner.__name__:
-            return  # an estimate's imports are for an estimate alone
+            return  # only an estimate needs the imports below
         import click
 
         from take.estimate import estimate_run
@@ -114,32 +114,32 @@ class EstimateHooks:
 
 
 class TableHooks:
-    """Shows what a run was made for, whether it was computed now or before."""
+    """Prints the table of an evaluation, and the paths of report and release, reused ones too."""
 
     @hook_impl
     def after_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
-        """Print the table of an evaluation."""
+        """Print the table and the paths."""
         import click
 
         for name in sorted(_TABLES & pipeline.all_outputs()):
             click.echo(f"\n{catalog.load(name)}\n")
-        _say_where(pipeline, catalog, _FOR_PEOPLE)
+        _print_paths(pipeline, catalog, _FOR_PEOPLE)
 
     @hook_impl
     def on_pipeline_error(
         self, error: Exception, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Say where the report is that tells why a release was stopped."""
+        """Print the path of the report on a blocked release."""
         from take.audit.release.folder import BlockedReleaseError
 
         if isinstance(error, BlockedReleaseError):
-            _say_where(pipeline, catalog, {"audit_page": _FOR_PEOPLE["audit_page"]})
+            _print_paths(pipeline, catalog, {"audit_page": _FOR_PEOPLE["audit_page"]})
 
 
-def _say_where(
+def _print_paths(
     pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], names: Mapping[str, str]
 ) -> None:
-    """Name what a run has made for people to open."""
+    """Print the paths of these outputs of a run."""
     import click
 
     from take.datasets.artifact import Artifact
@@ -151,7 +151,7 @@ def _say_where(
 
 
 def _from_here(path: Path) -> str:
-    """A path as short as it can be: there is none from one Windows drive to another."""
+    """A relative path; an absolute one to another Windows drive."""
     try:
         return os.path.relpath(path)
     except ValueError:

@@ -48,7 +48,7 @@ def hub_folder(
 
 
 def hush_transformers() -> None:
-    """No bar for loading a small file, no remarks on a configuration that is not ours to change."""
+    """Switch off progress bars and warnings of transformers."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()

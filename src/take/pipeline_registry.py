@@ -1,4 +1,4 @@
-"""Every pipeline by name. Explicit, so that a broken module fails loudly instead of vanishing."""
+"""Every pipeline by name. Explicit, so that a broken module raises an error."""
 
 from kedro.pipeline import Pipeline
 

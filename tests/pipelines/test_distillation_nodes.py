@@ -97,7 +97,7 @@ def test_too_few_rows_for_an_exam_are_logged(
     with caplog.at_level(logging.WARNING):
         found = replace(made, generator_rows=used).chosen(tmp_path)
     assert "Only 30 training rows are left" in caplog.text
-    assert "'facility' chooses instead" in caplog.text
+    assert "'facility' selects instead" in caplog.text
     assert found.report.figures["exam_rows"] == 0
     expected = made.chosen(tmp_path, selector="facility").selection
     assert found.selection.equals(expected)

@@ -160,7 +160,7 @@ def tpr_at_fpr(
 
     _check_level(level)
     if not 0 < fpr < 1:
-        raise InputError(f"fpr is {fpr}", where="share found", allowed="between 0 and 1, neither")
+        raise InputError(f"fpr is {fpr}", where="share found", allowed="above 0 and below 1")
     inside, outside = _scores(scores_in, scores_out)
     m, n = len(inside), len(outside)
     highest_first = np.concatenate([[np.inf], np.sort(outside)[::-1], [-np.inf]])
@@ -209,5 +209,5 @@ def _scores(scores_in: ArrayLike, scores_out: ArrayLike) -> tuple[Float64, Float
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise InputError(
-            f"level is {level}", where="confidence interval", allowed="between 0 and 1, neither"
+            f"level is {level}", where="confidence interval", allowed="above 0 and below 1"
         )

@@ -1,1 +1,1 @@
-"""A labelled corpus: where it comes from, what makes it valid, and how much of it to distil to."""
+"""A labelled corpus: its source, its validation, and how many rows to distil it to."""

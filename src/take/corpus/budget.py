@@ -43,7 +43,7 @@ class Budget:
         if budget is None:
             raise InputError(f"budget {written!r} is not a budget", allowed=_ALLOWED)
         if budget.amount == 0:
-            raise InputError(f"budget {written!r} is nothing", allowed=_ALLOWED)
+            raise InputError(f"budget {written!r} is 0 rows", allowed=_ALLOWED)
         if budget.kind == "percent" and budget.amount > 100:
             raise InputError(f"budget {written!r} is more than the whole corpus", allowed=_ALLOWED)
         return budget

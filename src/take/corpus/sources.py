@@ -137,7 +137,7 @@ class CorpusSource:
             loaded = load_dataset(source.path, source.name, split=split, revision=source.revision)
         except Exception as error:  # the hub client raises many kinds; all mean "not reachable"
             raise InputError(
-                f"the hub did not give the data set ({type(error).__name__}: {error})",
+                f"the data set could not be fetched from the hub ({type(error).__name__}: {error})",
                 where=origin,
                 remedy="check the network, or pass raw_root=<folder of Parquet files>",
             ) from error

@@ -153,7 +153,7 @@ class PlotArtifact(Artifact):
 
 
 def check_together(artifacts: Mapping[str, Artifact]) -> None:
-    """Refuse artifacts, by catalog name, of which one was made from another's past."""
+    """Refuse artifacts, by catalog name, if one was made from an earlier version of another."""
     identities = {name: artifact.identity() for name, artifact in artifacts.items()}
     for name, artifact in artifacts.items():
         record = read_record(artifact.path)
@@ -161,7 +161,7 @@ def check_together(artifacts: Mapping[str, Artifact]) -> None:
         for source in sorted(made_from.keys() & identities.keys()):
             if made_from[source] != identities[source]:
                 raise InputError(
-                    f"artifact '{name}' was made from another '{source}' than is there now",
+                    f"artifact '{name}' was made from another version of '{source}'",
                     where=str(artifact.path),
                     remedy=REMAKE,
                 )

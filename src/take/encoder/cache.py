@@ -1,8 +1,8 @@
-"""A content-addressed store of vectors, kept in segments that only ever get added.
+"""A content-addressed store of vectors, kept in append-only segments.
 
-A string's key is a digest of its bytes, so a grown corpus finds what it had; a segment is written
-whole or not at all, so a killed run keeps all but the one it was at. Segments carry records like
-every artifact: a damaged one is named, set aside and encoded again.
+A string's key is a digest of its bytes, so strings of a grown corpus are found again. A segment is
+written whole or not at all, so a killed run loses at most one. Segments carry records like every
+artifact: a damaged one is logged, set aside and encoded again.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def estimate_run(
         steps = list(planned_steps(pipeline, catalog, from_scratch=from_scratch))
         if not any(step.stage for step in steps):
             raise InputError(
-                "no estimate is made of these nodes",
+                "these nodes cannot be estimated",
                 where="kedro estimate",
                 allowed="`distill` and its parts, and nodes that ran before on this corpus",
                 remedy="use --pipeline=distill",

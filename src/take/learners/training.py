@@ -1,7 +1,7 @@
-"""Training of a network: which rows, at what rate, for a fixed number of updates.
+"""Training of a network: row batches and learning rates for a fixed number of updates.
 
-Row batches and rates follow DiLM's evaluator: each pass shuffles the rows and drops what does not
-fill a batch; the rate rises linearly, then falls as a cosine.
+Row batches and rates follow DiLM's evaluator: each pass shuffles the rows and drops the last,
+incomplete batch; the learning rate has a linear warm-up and a cosine decay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class UpdateSettings(Frozen):
-    """AdamW with a linear rise of the rate, then a cosine to 0.
+    """AdamW with a linear warm-up, then a cosine decay to 0.
 
     The number of updates does not depend on the number of rows, so that methods are compared at
     equal training. There is no early stopping: that would need validation rows.

@@ -1,1 +1,1 @@
-"""Trust in files: digests, atomic writes, records of what made what, and their verification."""
+"""Reuse by content: digests, atomic writes, records of what an artifact was made from, hooks."""

@@ -33,7 +33,7 @@ class ExamSettings(Frozen):
     good as `fixed` in about half the time); `fixed`: every sweep uses all."""
     parts: int = Field(default=4, ge=1)
     fewest_rows: int = Field(default=200, ge=4)
-    """With fewer exam rows `facility` chooses instead."""
+    """With fewer exam rows `facility` selects instead."""
     ridge_grid: tuple[float, ...] = Field(default=(0.1, 0.3, 1.0, 3.0), min_length=1)
     """λ: each surrogate uses the best of these, fitted again in every sweep."""
     exact_candidates: int = Field(default=64, ge=1)

@@ -72,7 +72,7 @@ def check_distilled(table: pd.DataFrame, class_names: Sequence[str]) -> None:
 def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Int64:
     """Rows whose texts the language model was not trained on, under any label.
 
-    The rows that stopped its training are excluded, too, unless fewer than `wanted` would be left.
+    Its validation rows are excluded, too, unless fewer than `wanted` rows would be left.
     """
     keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
     for roles in (("trained", "validation"), ("trained",)):

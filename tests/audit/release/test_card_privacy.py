@@ -35,5 +35,5 @@ def test_epsilon_is_stated_with_what_it_covers() -> None:
 def test_an_epsilon_with_repeatable_noise_is_not_in_the_summary() -> None:
     spent = filled(SpentBudget, epsilon=7.96, delta=1e-5, repeatable=True)
     card = dataset_card(facts(privacy=privacy(spent=spent)))
-    assert "protects nothing" in section(card, "Privacy")
+    assert "does not protect against anyone who knows it" in section(card, "Privacy")
     assert "ε" not in card.split("## ")[0]

@@ -173,7 +173,7 @@ def test_epsilon_is_stated_with_what_it_covers() -> None:
         render_page(evidence(privacy=judged("pass", spent=spent)), release=False)
     ).all_words()
     assert "ε = 3.99 (δ = 1.0e-05). ε covers what its adapter learned" in words
-    assert "protects from nobody who knows that setting" in words
+    assert "does not protect against anyone who knows it" in words
     assert "Differential privacy was not used" not in words
 
 

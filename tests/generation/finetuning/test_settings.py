@@ -28,8 +28,8 @@ def test_refuses_what_makes_no_sense(wrong):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"method": "full"}, "method 'lora' only"),
-        ({"row_sampling": "knowledge"}, "row_sampling 'balanced' only"),
+        ({"method": "full"}, "requires method 'lora'"),
+        ({"row_sampling": "knowledge"}, "requires row_sampling 'balanced'"),
         ({"evaluations": 4}, "evaluations 0, not 4"),
     ],
 )

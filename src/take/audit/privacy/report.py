@@ -252,7 +252,7 @@ class PrivacyReport(Frozen):
         return f"Limits that are not the built-in ones: {changed}." if changed else ""
 
     def reasons(self) -> list[str]:
-        """What speaks against the rows, the worst first."""
+        """The reasons of checks that did not pass, the worst first."""
         against = [check for check in self.checks if check.verdict != "pass"]
         against.sort(key=lambda check: -VERDICTS.index(check.verdict))
         return [check.sentence for check in against]

@@ -1,1 +1,1 @@
-"""The audit as one HTML file: what a reviewer reads before a distilled set is released."""
+"""What is released with distilled rows: report, dataset card, manifest."""

@@ -32,7 +32,7 @@ _FOLDERS = re.compile(r"(?<![^\s=,\"'])(?:~|[A-Za-z]:)?[\\/]{1,2}(?:[^\s=,\"'\\/
 
 
 class Reproduction(NamedTuple):
-    """How the rows were made, for whoever wants to make them again."""
+    """How the rows were made, so that they can be made again."""
 
     command: str
     code_version: str
@@ -198,7 +198,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def _without_folders(value: Any) -> Any:
     if isinstance(value, dict):
-        # Whoever knows the seed of the noise can remove it.
+        # Anyone who knows the seed of the noise can remove it.
         kept = (key for key in sorted(value) if key != "noise_seed")
         return {key: _without_folders(value[key]) for key in kept}
     if isinstance(value, list):

@@ -22,8 +22,8 @@ class PrivacySettings(Frozen):
     """How ε is counted: 'prv' needs 5 to 20 % less noise, 'rdp' is a looser bound."""
     noise_seed: int | None = Field(default=None, ge=0)
     """Without it, noise and row sampling come from the operating system's entropy, and no two runs
-    are the same; a number makes the run repeatable, but whoever knows it can remove the noise, so
-    that ε protects nobody: for tests."""
+    are the same; a number makes the run repeatable, but anyone who knows it can remove the noise:
+    for tests only."""
 
 
 class CanarySettings(Frozen):
@@ -98,17 +98,17 @@ class FineTuningSettings(Frozen):
             return self
         if self.method != "lora":
             raise ValueError(
-                "privacy goes with method 'lora' only: the gradient of each row is kept apart, "
+                "privacy requires method 'lora': one gradient is kept for each row, "
                 "which for all weights would not fit in memory"
             )
         if self.row_sampling != "balanced":
             raise ValueError(
-                "privacy goes with row_sampling 'balanced' only: weights are computed from all "
-                "rows, and no ε counts that"
+                "privacy requires row_sampling 'balanced': weights are computed from all rows, "
+                "which ε does not cover"
             )
         if self.evaluations:
             raise ValueError(
-                f"privacy goes with evaluations 0, not {self.evaluations}: to choose weights or "
-                "to stop by the validation loss reads rows that no ε counts"
+                f"privacy requires evaluations 0, not {self.evaluations}: choosing weights or "
+                "stopping by the validation loss reads rows that ε does not cover"
             )
         return self

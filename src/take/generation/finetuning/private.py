@@ -55,7 +55,7 @@ def fresh_secret(privacy: PrivacySettings) -> int:
     """The seed of noise and sampling."""
     if privacy.noise_seed is None:
         return secrets.randbits(_SECRET_BITS)
-    _logger.warning("noise_seed is set: whoever knows it can remove the noise from the adapter.")
+    _logger.warning("noise_seed is set: anyone who knows it can remove the noise from the adapter.")
     return privacy.noise_seed
 
 

@@ -97,7 +97,7 @@ def attack_generator(
     fine_tuning: FineTuningSettings,
     settings: MembershipSettings,
 ) -> Membership:
-    """Whether the language model shows what it was trained on."""
+    """Whether the language model reveals what it was trained on."""
     template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
     members, others = drawn_rows(corpus, generator_rows, template, settings)
     base = model_losses(language_model.load_model(), template, settings)

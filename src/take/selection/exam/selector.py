@@ -103,8 +103,8 @@ def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Sel
     """The choice of `facility` instead, with a warning."""
     _logger.warning(
         "Only %s training rows are left that the language model was not trained on: too few for "
-        "an exam (fewest_rows is %s). 'facility' chooses instead. Fix: lower the generator's "
-        "token_budget, so that it leaves some, or give more rows.",
+        "an exam (fewest_rows is %s). 'facility' selects instead. Fix: lower "
+        "generation.fine_tuning.token_budget, or add rows to the corpus.",
         f"{len(problem.unseen):,}",
         settings.exam.fewest_rows,
     )

@@ -104,7 +104,7 @@ def row_counts(n_free: int, settings: ExamSettings) -> RowCounts:
 
 
 def draw_rows(free: Int64, settings: ExamSettings, seed: int = 0) -> DrawnRows:
-    """Draw exam and validation rows from the `free` rows, on which no generator was trained.
+    """Draw exam and validation rows from `free`: rows the language model was not trained on.
 
     >>> rows = draw_rows(np.arange(6, 30), ExamSettings(exam_rows=20, validation_rows=10))
     >>> len(rows.exam), len(rows.validation), int(min(rows.exam.min(), rows.validation.min())) >= 6
