@@ -129,7 +129,7 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path, world: Wo
     AbstractDataset.from_config("corpus", entries(tmp_path, "plays")["corpus"]).save(rows)
     found = dataset(tmp_path).load()
     found.check(["films"])
-    with pytest.raises(InputError, match="plays.*'weights' was made from another version of 'corpus'"):
+    with pytest.raises(InputError, match="plays.*'weights' was made from another version"):
         found.check(["films", "plays"])
 
 

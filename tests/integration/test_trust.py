@@ -28,7 +28,7 @@ def test_scoring_refuses_embeddings_of_another_corpus(embedded: Project) -> None
     embedded.write("data/01_raw/films.csv", single_text_csv(290))
     embedded.kedro("run", "--pipeline=ingestion", "--params=corpus=films")
     output = embedded.kedro("run", "--pipeline=scoring", "--params=corpus=films", ok=False)
-    assert "artifact 'embeddings' was made from another 'corpus'" in output
+    assert "artifact 'embeddings' was made from another version of 'corpus'" in output
 
 
 def test_a_version_that_the_run_makes_cannot_be_pinned(films: Project) -> None:

@@ -147,7 +147,7 @@ def test_every_runner_refuses_inputs_that_cannot_be_used(
     run(runner(), folder)
     text(folder, "source").save("other")
     shown = Pipeline([node(show, ["left", "source"], None)])
-    with pytest.raises(InputError, match="'left' was made from another 'source'"):
+    with pytest.raises(InputError, match="'left' was made from another version of 'source'"):
         run(runner(), folder, pipeline=shown)
     text(folder, "left").path.write_text("altered")
     with pytest.raises(Exception, match="left.txt was altered"):

@@ -71,7 +71,7 @@ def test_memorising_shows_in_the_distance_to_training_rows(real, memorised):
 
 
 def test_collapse_shows_in_wording_coverage_and_mauve(real, collapsed):
-    report, yardstick = collapsed.report, real.report
+    report, reference = collapsed.report, real.report
     assert report.uniqueness.kept == 0.05  # 20 different rows of 400
     assert report.diversity.pool.distinct_2 < 0.2 * report.diversity.corpus.distinct_2
     assert report.diversity.pool.self_bleu > 0.8 > report.diversity.corpus.self_bleu
@@ -81,7 +81,7 @@ def test_collapse_shows_in_wording_coverage_and_mauve(real, collapsed):
     assert report.mauve.corpus > 0.8
     assert report.classes["negative"].self_bleu_pool > 0.8
     assert report.classes["positive"].coverage_ratio > 1.3
-    assert yardstick.classes["positive"].coverage_ratio == pytest.approx(1, abs=0.05)
+    assert reference.classes["positive"].coverage_ratio == pytest.approx(1, abs=0.05)
 
 
 def test_coverage_is_assumption_1(evidence_of, settings, corpus_vectors, corpus):
@@ -130,7 +130,7 @@ def test_perplexity_is_of_the_sampled_texts(evidence_of, settings):
     assert set(scored[1]) <= {*evidence.corpus["text"]}
 
 
-def test_all_rows_seen_leaves_each_out_of_its_own_yardstick(evidence_of, settings):
+def test_all_rows_seen_leaves_each_out_of_its_own_reference(evidence_of, settings):
     evidence = evidence_of(sentences(400, seed=2))
     all_seen = replace(evidence, seen=np.ones(len(evidence.corpus), dtype=np.bool_))
     closest = measure_pool(all_seen, settings).report.closest_record
