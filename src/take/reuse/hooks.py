@@ -1,4 +1,4 @@
-"""Whichever runner runs a pipeline: its inputs are checked, and what it makes says what from."""
+"""Hooks for any runner: they check the inputs of a run and record the origin of its outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Identified(Protocol):
-    """A dataset that can say what it holds. A node that reads one without always runs."""
+    """A dataset with a digest of its contents. A node that reads any other dataset always runs."""
 
     def identity(self) -> str:
         """A digest of all that it contributes to a result."""
@@ -33,7 +33,7 @@ class Identified(Protocol):
 
 @runtime_checkable
 class Checked(Protocol):
-    """A dataset that can be found unusable before a run spends time on what comes before it."""
+    """A dataset that is checked before a run starts, not only when a node loads it."""
 
     def check(self) -> None:
         """Raise an error if it cannot be used."""
