@@ -62,12 +62,8 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Estimate
     0.000 [0.000, 0.088]
     """
     _check_level(level)
-    if not (n > 0 and 0 <= successes <= n):
-        raise InputError(
-            f"{successes} successes of {n}",
-            where="interval of a share",
-            allowed="one trial or more, and no more successes than trials",
-        )
+    allowed = "one trial or more, and no more successes than trials"
+    _check_share(n > 0 and 0 <= successes <= n, f"{successes} successes of {n}", allowed)
     low, high = clopper_pearson(successes, n, level)
     return Estimate(value=successes / n, low=float(low), high=float(high))
 
@@ -85,12 +81,8 @@ def effective_share_interval(share: float, n: float, level: float = 0.95) -> Est
     from scipy.stats import norm
 
     _check_level(level)
-    if not (n > 0 and 0 <= share <= 1):
-        raise InputError(
-            f"a share of {share} over {n} trials",
-            where="interval of a share",
-            allowed="0 to 1, over more than 0 trials",
-        )
+    problem, allowed = f"a share of {share} over {n} trials", "0 to 1, over more than 0 trials"
+    _check_share(n > 0 and 0 <= share <= 1, problem, allowed)
     z2 = float(norm.ppf((1 + level) / 2)) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
@@ -204,6 +196,11 @@ def _scores(scores_in: ArrayLike, scores_out: ArrayLike) -> tuple[Float64, Float
             allowed="one finite score or more on either side",
         )
     return inside, outside
+
+
+def _check_share(is_share: bool, problem: str, allowed: str) -> None:
+    if not is_share:
+        raise InputError(problem, where="interval of a share", allowed=allowed)
 
 
 def _check_level(level: float) -> None:

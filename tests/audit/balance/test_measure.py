@@ -15,6 +15,7 @@ from take.audit.balance.report import BalanceReport, Finding
 from take.audit.balance.terms import BalanceSettings
 from take.audit.balance.vocabulary import PRIOR_SHARE, jensen_shannon
 from take.errors import InputError
+from tests.audit.release.released import filled
 
 SETTINGS = BalanceSettings(draws=20)
 EVEN = [0.5, 0.5]
@@ -284,3 +285,13 @@ def test_rows_of_another_kind_are_refused(change: Any, problem: str) -> None:
     corpus = table(100)
     with pytest.raises(InputError, match=problem):
         measure_balance(change(corpus[:10]), corpus[:20], corpus, EVEN, SETTINGS)
+
+
+def test_the_summary_names_four_shifted_figures_and_counts_the_rest() -> None:
+    shifted = filled(Finding, where="distilled", verdict="shifted")
+    report = filled(
+        BalanceReport, findings=[shifted.model_copy(update={"name": n}) for n in "abcdef"]
+    )
+    ours, pool = report.summary().split("; ")
+    assert ours == "distilled: 6 of 6 figures shifted (a, b, c, d and 2 more), 0 inconclusive"
+    assert pool == "pool: 0 of 0 figures shifted, 0 inconclusive"

@@ -6,8 +6,7 @@ It holds no text and no word of the corpus, because MLflow logs it; words are in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -15,6 +14,7 @@ from take.frozen import Frozen
 
 Where = Literal["distilled", "pool"]
 Verdict = Literal["even", "shifted", "inconclusive"]
+_NAMED = 4  # figures that the summary names
 
 
 class Finding(Frozen):
@@ -161,21 +161,11 @@ class BalanceReport(Frozen):
 
     def summary(self) -> str:
         """The figures to look at first, in one line."""
-        return "; ".join(f"{where}: {self._counted(where)}" for where in ("distilled", "pool"))
-
-    def _counted(self, where: Where) -> str:
-        shifted = [finding.name for finding in self.of(where, "shifted")]
-        counted = f"{len(shifted)} of {len(self.of(where))} figures shifted"
-        named = f" ({_listed(shifted)})" if shifted else ""
-        return f"{counted}{named}, {len(self.of(where, 'inconclusive'))} inconclusive"
-
-
-def _listed(names: Iterable[str], most: int = 4) -> str:
-    """Some names, and how many more.
-
-    >>> _listed("abcdef")
-    'a, b, c, d and 2 more'
-    """
-    every = list(names)
-    more = len(every) - most
-    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
+        parts = []
+        for where in get_args(Where):
+            names = [finding.name for finding in self.of(where, "shifted")]
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            named = f" ({', '.join(names[:_NAMED])}{more})" if names else ""
+            counted = f"{where}: {len(names)} of {len(self.of(where))} figures shifted{named}"
+            parts.append(f"{counted}, {len(self.of(where, 'inconclusive'))} inconclusive")
+        return "; ".join(parts)

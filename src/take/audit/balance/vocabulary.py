@@ -42,13 +42,12 @@ def vocabulary_shift(
         if draw < _DRAWS_OF_PAIRS:
             distinct.append(_distinct((rows.tokens, own), (reference.rows.tokens, drawn)))
     ours, theirs = np.array(figures).transpose(1, 2, 0)
-    shift, draft = _described(rows, ours, theirs, np.mean(distinct, axis=0))
-    return shift, [draft]
+    return _described(rows, ours, theirs, np.mean(distinct, axis=0))
 
 
 def _described(
     rows: Rows, ours: Float64, theirs: Float64, distinct: Float64
-) -> tuple[VocabularyShift, Draft]:
+) -> tuple[VocabularyShift, list[Draft]]:
     from scipy.stats import t
 
     value, mean = float(ours[1].mean()), float(theirs[1].mean())
@@ -71,7 +70,7 @@ def _described(
         f"corpus rows {mean:.3g}: {times(*ratio)}."
     )
     # Nearer to the corpus than chance is no fault: selecting for coverage does that.
-    return shift, Draft("vocabulary", *ratio, p, (0.0, EVEN_RATIO[1]), sentence)
+    return shift, [Draft("vocabulary", *ratio, p, (0.0, EVEN_RATIO[1]), sentence)]
 
 
 class _Rest:

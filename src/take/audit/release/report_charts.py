@@ -117,9 +117,8 @@ def membership(evidence: ReportEvidence) -> dict[str, Markup]:
     for group in ("canaries", "rows"):
         mine = scores[(scores["group"] == group) & np.isfinite(scores["score"])]
         is_member = mine["member"].astype(bool)
-        if getattr(evidence.privacy.membership, group) is None:
-            continue
-        if not is_member.any() or is_member.all():
+        is_missing = getattr(evidence.privacy.membership, group) is None
+        if is_missing or not is_member.any() or is_member.all():
             continue
         low, high = np.quantile(mine["score"], [0, 1])
         edges = np.linspace(low, max(high, low + 1e-6), min(_BINS, max(6, len(mine) // 6)) + 1)
