@@ -32,7 +32,11 @@ def _command(name: str, runner: str, help_text: str | None) -> click.Command:
     """Kedro's `run` with another default runner, and errors a user can fix as one message."""
     command = copy.copy(kedro_run)
     command.name, command.help = name, help_text
-    command.params = [copy.copy(parameter) for parameter in kedro_run.params]
+    command.params = [
+        copy.copy(parameter)
+        for parameter in kedro_run.params
+        if name == "run" or parameter.name != "runner"  # another runner would run
+    ]
     for parameter in command.params:
         if parameter.name == "runner":
             parameter.default = runner
@@ -44,7 +48,7 @@ def _command(name: str, runner: str, help_text: str | None) -> click.Command:
         # Relative paths, mlflow.yml's among them, start at the project wherever `kedro` is called.
         os.chdir(find_kedro_project(Path.cwd()) or Path.cwd())
         try:
-            return (kedro_run.callback or kedro_run)(**options)
+            return (kedro_run.callback or kedro_run)(**{"runner": runner, **options})
         except Exception as error:
             message = _message_for_user(error)
             if message is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from take import cli
 from tests.conftest import Project, single_text_csv
 from tests.generation import tiny
 from tests.integration.conftest import set_up_films
@@ -52,6 +53,17 @@ def test_an_estimate_is_printed_and_nothing_is_made(films: Project):
     again = films.kedro("estimate", "--pipeline=embedding", "--params=corpus=films")
     assert set(lines_of(again)) & set(STAGES) == {"ingestion", "embedding"}
     assert films.artifacts() == {}
+
+
+def test_no_option_turns_an_estimate_into_a_run(monkeypatch: pytest.MonkeyPatch):
+    given = {}
+    monkeypatch.setattr(cli.kedro_run, "callback", lambda **options: given.update(options))
+    estimate = cli.cli.commands["estimate"]
+    assert "runner" not in {parameter.name for parameter in estimate.params}
+    estimate.main(["--pipeline=embedding"], standalone_mode=False)
+    assert given["runner"] == "take.hooks.EstimateRunner"
+    cli.run.main(["--runner=ThreadRunner"], standalone_mode=False)
+    assert given["runner"] == "ThreadRunner"
 
 
 def test_what_is_there_is_reused(films: Project):
