@@ -49,12 +49,12 @@ from pathlib import Path
 from click.testing import CliRunner
 from kedro.framework.startup import bootstrap_project
 
-bootstrap_project(Path.cwd())
+metadata = bootstrap_project(Path.cwd())
 from take.cli import cli
 
 outcomes = []
 for arguments in json.loads(sys.argv[1]):
-    done = CliRunner().invoke(cli, arguments)
+    done = CliRunner().invoke(cli, arguments, obj=metadata)
     output = done.output
     if done.exc_info and not isinstance(done.exception, SystemExit):
         output += "".join(traceback.format_exception(*done.exc_info))

@@ -97,6 +97,7 @@ def _log_artifact(name: str, catalog: CatalogProtocol[Any, Any]) -> None:
     dataset = catalog.get(name)
     if not isinstance(dataset, Artifact) or not dataset.exists():
         return
+    name = dataset.path.stem  # without the namespace of its pipeline
     record = read_record(dataset.path)
     if record is not None:
         mlflow.set_tag(f"fingerprint.{name}", record.content_digest[:16])

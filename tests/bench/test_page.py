@@ -130,7 +130,7 @@ def test_the_budget_compared_with_the_paper_s_can_be_named():
     assert take.format(75) in table_2(page(made, budgets={"ag_news": "30/class"}))
 
 
-def test_mrpc_stands_in_for_qqp_and_says_so():
+def test_mrpc_replaces_qqp_with_a_note():
     text = page(cells("mrpc", "siamese_lr"), {"mrpc": "accuracy_f1"})
     found = section(text, "### Table 3. NLI accuracy (%) on MNLI-m and QQP")
     # In accuracy, as printed, though another metric is our headline.

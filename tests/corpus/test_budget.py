@@ -44,7 +44,7 @@ def test_split(written: str, sizes: list[int], expected: tuple[int, ...]) -> Non
         None,
     ],
 )
-def test_refuses_what_is_no_budget(written: object) -> None:
+def test_invalid_budgets_are_refused(written: object) -> None:
     with pytest.raises(InputError, match=r"20/class.*0\.1%"):
         Budget.parse(written)  # type: ignore[arg-type]
 

@@ -119,7 +119,7 @@ def test_unknown_label(tmp_path: Path, label: object) -> None:
 
 
 @pytest.mark.parametrize("label", [None, 0.5, "", [0]])
-def test_label_that_is_no_label(tmp_path: Path, label: object) -> None:
+def test_invalid_labels_are_refused(tmp_path: Path, label: object) -> None:
     with pytest.raises(InputError, match="row 41, column 'label': the label is"):
         run(jsonl(tmp_path, [*GOOD, {"text": "new", "label": label}]))
 

@@ -24,7 +24,7 @@ def artifact(tmp_path: Path) -> Artifact:
     )
 
 
-def test_it_saves_a_release_and_loads_its_folder(tmp_path: Path) -> None:
+def test_a_release_is_saved_and_its_folder_loaded(tmp_path: Path) -> None:
     folder = artifact(tmp_path)
     folder.save(released())
     assert folder.load() == tmp_path / "films/release"
@@ -94,7 +94,7 @@ def test_an_altered_file_is_noticed(text_artifact: Artifact) -> None:
         text_artifact.load()
 
 
-def test_versions_stand_side_by_side(tmp_path: Path) -> None:
+def test_versions_are_kept_next_to_each_other(tmp_path: Path) -> None:
     for version, text in (("1", "first"), ("2", "second")):
         Artifact(
             filepath=str(tmp_path / "set.csv"),
@@ -110,13 +110,15 @@ def work_folder(tmp_path: Path) -> WorkFolderDataset:
     return WorkFolderDataset(filepath=str(tmp_path / "searches"), metadata={"layer": "raw"})
 
 
-def test_it_loads_a_place_and_makes_nothing(work_folder: WorkFolderDataset, tmp_path: Path) -> None:
+def test_a_work_folder_loads_its_path_and_creates_nothing(
+    work_folder: WorkFolderDataset, tmp_path: Path
+) -> None:
     assert work_folder.load() == tmp_path / "searches"
     assert list(tmp_path.iterdir()) == []
     assert work_folder.metadata == {"layer": "raw"}
 
 
-def test_what_is_in_it_is_no_reason_to_run_again(work_folder: WorkFolderDataset) -> None:
+def test_the_content_of_a_work_folder_is_not_its_identity(work_folder: WorkFolderDataset) -> None:
     empty = work_folder.identity()
     work_folder.load().mkdir()
     (work_folder.load() / "state").write_text("half a search")
@@ -125,14 +127,14 @@ def test_what_is_in_it_is_no_reason_to_run_again(work_folder: WorkFolderDataset)
     assert elsewhere.identity() == empty
 
 
-def test_nothing_can_be_saved_to_it(work_folder: WorkFolderDataset) -> None:
+def test_a_work_folder_is_read_only(work_folder: WorkFolderDataset) -> None:
     with pytest.raises(DatasetError, match="is read only"):
         work_folder.save("anything")  # type: ignore[arg-type]
     with pytest.raises(DatasetError):
         work_folder.save(None)
 
 
-def test_the_catalog_can_make_it_and_name_it(tmp_path: Path) -> None:
+def test_the_catalog_makes_a_work_folder(tmp_path: Path) -> None:
     entry = {"type": "take.datasets.folders.WorkFolderDataset", "filepath": str(tmp_path)}
     made = AbstractDataset.from_config("search_folder", entry)
     assert made.load() == tmp_path

@@ -147,7 +147,7 @@ def test_an_unknown_corpus_is_refused_with_the_command_to_run() -> None:
         PreparedCorpora({}).check([])
 
 
-def test_nothing_is_written_to_either(tmp_path: Path) -> None:
+def test_prepared_corpora_are_read_only(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="is read only"):
         dataset(tmp_path).save("anything")  # type: ignore[arg-type]
 

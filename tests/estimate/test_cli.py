@@ -77,39 +77,32 @@ def test_what_is_there_is_reused(films: Project):
         "conf/local/parameters_embedding.yml",
         yaml.safe_dump({"embedding": {"segment_strings": 100}}),
     )
-    table = lines_of(films.kedro("estimate", "--pipeline=embedding", "--params=corpus=films"))
+    table = lines_of(films.kedro("estimate", "--params=corpus=films"))
     assert table["ingestion"] == ["reused"]
     assert "are in the cache" in table["embedding"][-1]
     assert films.artifacts() == made
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ("corpus=flims", "there is no corpus 'flims'. Fix: did you mean 'films'?"),
-        ("corpus=films,budget=400/class", "budget 400/class asks for 400"),
-    ],
-)
-def test_bad_input_is_refused_as_a_run_refuses_it(films: Project, params: str, message: str):
-    refused = films.kedro("estimate", f"--params={params}", ok=False)
-    run = films.kedro("run", "--pipeline=distill", f"--params={params}", ok=False)
-    assert message in refused
-    error = refused[refused.index("Error:") :].strip()
-    assert error in run
-    assert "Traceback" not in refused
+REFUSED = {
+    "corpus=flims": "there is no corpus 'flims'. Fix: did you mean 'films'?",
+    "corpus=films,bugdet=3": "there is no parameter 'bugdet'",
+    "corpus=films,budget=400/class": "budget 400/class asks for 400",
+    "corpus=films,scoring.epochs=0": "greater than or equal to 1",
+}
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ("corpus=films,bugdet=3", "there is no parameter 'bugdet'"),
-        ("corpus=films,scoring.epochs=0", "greater than or equal to 1"),
-    ],
-)
-def test_bad_parameters_are_refused(films: Project, params: str, message: str):
-    refused = films.kedro("estimate", f"--params={params}", ok=False)
-    assert message in refused
-    assert "Traceback" not in refused
+def test_bad_input_is_refused_as_a_run_refuses_it(films: Project):
+    commands = (["estimate"], ["run", "--pipeline=distill"])
+    outcomes = films.kedro_each(
+        *([*command, f"--params={params}"] for params in REFUSED for command in commands)
+    )
+    estimates, runs = outcomes[::2], outcomes[1::2]
+    for message, (code, refused), (_, run) in zip(REFUSED.values(), estimates, runs, strict=True):
+        assert code == 1, refused
+        assert message in refused
+        assert refused[refused.index("Error:") :].strip() in run
+        assert "Traceback" not in refused
+    assert films.artifacts() == {}
 
 
 def test_a_corpus_file_that_is_not_there_is_named(films: Project):
@@ -119,6 +112,6 @@ def test_a_corpus_file_that_is_not_there_is_named(films: Project):
     assert "Traceback" not in refused
 
 
-def test_a_run_has_no_parameter_for_it(films: Project):
+def test_a_run_has_no_parameter_estimate(films: Project):
     refused = films.kedro("run", "--params=corpus=films,estimate=true", ok=False)
     assert "there is no parameter 'estimate'" in refused

@@ -112,6 +112,9 @@ def test_embedding_is_loading_and_encoding():
 def test_fine_tuning_is_updates_and_evaluations():
     # 40,000 tokens, the start and 4 more evaluations of 7,000 tokens, the load, and 0.2 s
     assert seconds(job(), "fine_tune") == pytest.approx(200 + 5 * 14 + 1, abs=0.3)
+    nothing_read = SimpleNamespace(validation=SimpleNamespace(lengths=np.zeros(0, dtype=int)))
+    without = job(evaluations=0, plan=plan(rows=nothing_read))
+    assert seconds(without, "fine_tune") == pytest.approx(201, abs=0.3)
     finished = job(plan=plan(rows=None))
     assert seconds(finished, "fine_tune") < 3
 
@@ -135,7 +138,7 @@ def test_a_slower_machine_takes_longer_where_nothing_is_measured():
 
 def test_a_node_that_ran_before_takes_what_it_took():
     record = Record(
-        files={"weights.parquet": FileEntry(bytes=5_000_000, sha256="")},
+        files={"weights.parquet": FileEntry(bytes=5_000_000, sha256="0" * 64)},
         cost=MakingCost(seconds=50.0, peak_megabytes=9000.0),
         take_version="",
         written_at="",

@@ -80,13 +80,16 @@ def test_dots_are_open_if_no_difference_is_shown():
 
 def test_empty_figures_say_what_is_missing():
     nothing = summary_table(cells_table([]), {})
-    alone = summary_table(cells({"5/class": 10}, {"random": 0.6}), {})
-    events = {
+    only_random = cells({"5/class": 10}, {"random": 0.6})
+    alone = summary_table(only_random, {})
+    expected = {
         "two budgets or more": (budget_figure(nothing), budget_figure(alone)),
-        "neither take nor distilled": (margins_figure(comparisons_table(cells_table([]), {})),),
+        "neither take nor distilled": tuple(
+            margins_figure(comparisons_table(table, {})) for table in (cells_table([]), only_random)
+        ),
         "no cell was evaluated": (scores_figure(nothing),),
     }
-    for text, figures in events.items():
+    for text, figures in expected.items():
         for figure in figures:
             assert text in figure.layout.annotations[0].text
             assert not figure.data

@@ -104,7 +104,7 @@ def test_the_fields_of_a_cell(world: World, tmp_path: Path) -> None:
         assert all(0 <= getattr(cell, name) <= 1 for name in SCORES)
         predicted = grid.store.predictions(cell.fingerprint)
         assert len(predicted) == cell.evaluation_rows
-        rows, _ = split.rows(cell.evaluation_rows), None
+        rows = split.rows(cell.evaluation_rows)
         assert cell.accuracy == np.mean(split._labels[rows] == predicted)
 
 

@@ -37,7 +37,7 @@ def made(**changes: object) -> MadeSet:
     return MadeSet(TrainingSet(**{**given, **changes}), 1.5)  # type: ignore[arg-type]
 
 
-def test_a_cell_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_cell_is_read_as_it_was_written(tmp_path: Path) -> None:
     store = CellStore(tmp_path / "not" / "yet" / "there")
     assert store.cell(CELL.fingerprint) is None
     predicted = np.array([2, 0, 1, 299])
@@ -50,7 +50,7 @@ def test_a_cell_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [np.array([7, 0, 12]), None])
-def test_a_set_comes_back_as_it_was(tmp_path: Path, rows: np.ndarray | None) -> None:
+def test_a_set_is_read_as_it_was_written(tmp_path: Path, rows: np.ndarray | None) -> None:
     store, one = CellStore(tmp_path), made(rows=rows)
     assert store.training_set("a") is None
     store.keep_training_set("a", one)
@@ -64,7 +64,7 @@ def test_a_set_comes_back_as_it_was(tmp_path: Path, rows: np.ndarray | None) -> 
     assert (found.rows.rows is None) == (rows is None)
 
 
-def test_what_says_something_else_now_is_not_there(tmp_path: Path) -> None:
+def test_an_edited_value_is_not_read(tmp_path: Path) -> None:
     store = CellStore(tmp_path)
     store.keep_cell(CELL, np.array([1]))
     store.keep_training_set("a", made())
@@ -78,7 +78,7 @@ def test_what_says_something_else_now_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"null", b"3", b"{}", b'{"rows": 1}'])
-def test_what_cannot_be_read_is_not_there(
+def test_an_unreadable_value_is_ignored(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = CellStore(tmp_path)

@@ -28,13 +28,13 @@ def test_every_row_is_in_one_place() -> None:
     assert list(report.totals.dropped) == list(Reason)
 
 
-def test_it_survives_json() -> None:
+def test_a_ledger_report_round_trips_through_json() -> None:
     report = LedgerReport.of(judged(), ["bad", "good"])
     assert LedgerReport.model_validate_json(report.model_dump_json()) == report
 
 
 @pytest.mark.parametrize("reason", ["boredom", None])
-def test_a_reason_that_is_none_is_refused(reason: str | None) -> None:
+def test_an_unknown_reason_is_refused(reason: str | None) -> None:
     rows = pd.DataFrame({"label": [0, 0], "reason": ["", reason]})
     with pytest.raises(ValueError, match="boredom|2 rows were generated but 1 kept"):
         LedgerReport.of(rows, ["bad"])

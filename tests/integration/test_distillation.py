@@ -267,7 +267,7 @@ def test_a_grown_corpus_keeps_the_pool_and_most_rows(distilled_films: Project) -
     assert {"raw_corpus", "raw_corpus, earlier"} <= set(manifest["inputs"])
 
 
-def test_there_is_nothing_to_distil_again_before_the_first_time(films: Project) -> None:
+def test_redistil_before_distill_is_refused(films: Project) -> None:
     output = films.kedro("run", "--pipeline=redistil", "--params=corpus=films", ok=False)
     assert "has not been made yet" in output
     assert "kedro run --pipeline=distill" in output

@@ -52,7 +52,7 @@ def test_the_notebooks_run_as_they_are(distilled_once: Project) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_odd_label_names_reach_mlflow_apart(project: Project) -> None:
+def test_odd_label_names_stay_distinct_in_mlflow(project: Project) -> None:
     rows = [f'"text {i}",{("a//b", "C++", "C##")[i % 3]}' for i in range(90)]
     project.write("data/01_raw/odd.csv", "text,label\n" + "\n".join(rows) + "\n")
     source = {"kind": "files", "train": "data/01_raw/odd.csv"}
@@ -112,7 +112,7 @@ def test_a_pair_corpus_by_yaml_alone(project: Project) -> None:
     assert report["features"] == 4 * 384
 
 
-def test_a_folder_of_parquet_stands_in_for_the_hub(project: Project) -> None:
+def test_a_folder_of_parquet_replaces_the_hub(project: Project) -> None:
     folder = project.path / "parquet" / "sst2"
     folder.mkdir(parents=True)
     rows = pd.DataFrame({"text": [f"film {i}" for i in range(60)], "label": [0, 1] * 30})

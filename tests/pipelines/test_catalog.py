@@ -82,7 +82,7 @@ def test_layers_have_an_order(pipeline: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(CATALOG) - set(NOT_MADE)))
-def test_what_a_run_makes_is_an_artifact_keyed_by_corpus(name: str) -> None:
+def test_every_output_is_an_artifact_keyed_by_corpus(name: str) -> None:
     entry = CATALOG[name]
     assert entry["type"].startswith("take.datasets.artifact.")
     assert entry.get("versioned", False) is (name not in ONE_VERSION)
@@ -104,17 +104,19 @@ def test_every_class_that_the_catalog_names_is_there() -> None:
 
 
 @pytest.mark.parametrize("name", NOT_MADE)
-def test_what_no_run_makes_is_no_artifact_and_no_output(name: str) -> None:
+def test_given_datasets_are_neither_artifacts_nor_outputs(name: str) -> None:
     assert not CATALOG[name]["type"].startswith("take.datasets.artifact.")
     for pipeline in register_pipelines().values():
         assert name not in pipeline.all_outputs()
 
 
-def test_what_decides_results_has_an_identity() -> None:
+def test_every_given_dataset_but_the_cells_has_an_identity() -> None:
     """Without one a node runs every time: a grid does, to try again what failed."""
     for name in NOT_MADE:
         has_one = hasattr(load_obj(CATALOG[name]["type"]), "identity")
         assert has_one is (name != "cell_folder"), name
+    # Its content decides no result: a search that was killed is no reason to run again.
+    assert CATALOG["search_folder"]["type"] == "take.datasets.folders.WorkFolderDataset"
 
 
 def test_no_two_artifacts_share_a_path() -> None:

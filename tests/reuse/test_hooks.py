@@ -173,7 +173,7 @@ def test_an_interrupted_run_does_not_count_for_the_next(folder: Path) -> None:
     assert hooks._running == {}
 
 
-def test_a_node_without_outputs_is_no_hindrance(folder: Path) -> None:
+def test_a_node_without_outputs_runs(folder: Path) -> None:
     run(
         SequentialRunner(),
         folder,

@@ -159,7 +159,7 @@ def test_another_version_of_a_library_is_a_change_and_an_unused_one_is_none() ->
     assert now.difference(before) == "version of torch changed from '2.8.0' to '2.9.0'"
 
 
-def test_equal_contents_have_equal_digests_wherever_they_stand(tmp_path: Path) -> None:
+def test_equal_contents_have_equal_digests_at_any_path(tmp_path: Path) -> None:
     digests = []
     for folder in ("a", "b"):
         path = tmp_path / folder / "x.json"

@@ -56,7 +56,7 @@ def test_of_equally_close_references_the_first_is_returned():
         assert nearest(row, np.repeat(row, 5, axis=0), block_rows).row.tolist() == [0]
 
 
-def test_nothing_to_find():
+def test_without_references_no_row_is_found():
     found = nearest(unit_rows(2, 0), np.empty((0, 5), dtype=np.float32))
     assert np.isinf(found.distance).all()
     assert found.row.tolist() == [-1, -1]

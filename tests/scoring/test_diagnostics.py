@@ -52,7 +52,7 @@ def test_verdicts(gap, verdict):
     assert verdict_positive(gap) == verdict
 
 
-def test_proposition_2_by_scale_alone_is_exposed():
+def test_proposition_2_that_holds_by_scale_only_is_detected():
     """κ = 8 κ†: Eq. 10 holds as written, but normalised there is no difference at all."""
     last = np.where(is_noisy, 1.0, 2.0) + 0.01 * np.random.default_rng(0).standard_normal(400)
     gap = trajectory_gap(8 * last, last, is_noisy, resamples=100, seed=0)

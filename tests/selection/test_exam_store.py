@@ -176,3 +176,17 @@ def test_a_search_killed_between_file_and_record_starts_again(
     with pytest.raises(KeyboardInterrupt):
         store.save(replace(state, rows=state.rows[::-1]))
     assert store.load() is None
+
+
+def test_a_state_without_its_record_is_not_used(
+    tmp_path: Path, task: ExamTask, state: SearchState
+) -> None:
+    store = StateStore(tmp_path, task, SETTINGS)
+    store.save(state)
+    record_path(store.path).unlink()
+    assert store.load() is None
+    store.save(state)
+    assert store.load() is not None
+    record_path(store.path).unlink()
+    store.clear()
+    assert list(tmp_path.iterdir()) == []

@@ -105,7 +105,7 @@ def test_a_shorter_run_is_no_finding_but_is_measured() -> None:
     assert copy_summary(found).longest_span == 6
 
 
-def test_what_half_the_corpus_says_is_no_near_copy() -> None:
+def test_wording_of_half_the_corpus_is_no_near_copy() -> None:
     reference = [(f"a {word} piece of work",) for word in ("fine", "sad", "long", "odd")] * 300
     assert only("a lazy piece of work", reference) is None
     rare = [*reference, ("a lugubrious piece of scrimshaw",)]

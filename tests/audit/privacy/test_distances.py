@@ -73,7 +73,7 @@ def test_draws_have_the_same_classes_and_no_row_in_common() -> None:
     np.testing.assert_array_equal(non_members >= 0, theirs < 2)
 
 
-def test_figures_are_what_they_say() -> None:
+def test_distance_figures_equal_direct_computation() -> None:
     queries, members, others = random_rows(30, 1), random_rows(200, 2), random_rows(60, 3)
     found = measured(queries, members, others, bins=10)
     to_members = np.sort(np.linalg.norm(queries[:, None] - members[None], axis=2))
@@ -229,7 +229,7 @@ def test_copies_of_members_left_out_of_a_draw_do_not_show() -> None:
     assert found.closer_to_members.value == pytest.approx(1 / 3 + 2 / 3 * 0.5, abs=0.05)
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
+def test_inputs_without_a_comparison_are_refused() -> None:
     rows = random_rows(10, 0)
     ones = np.ones(10, dtype=np.int64)
     with pytest.raises(InputError, match="no class with members and non-members"):

@@ -152,7 +152,7 @@ STICKING_OUT = """[...document.querySelectorAll('body *')].filter(e =>
   ).map(e => e.outerHTML.slice(0, 80))"""
 
 
-def test_texts_are_what_they_were(browser: Browser, page: Path) -> None:
+def test_texts_are_shown_unchanged_by_the_browser(browser: Browser, page: Path) -> None:
     browser.open(page)
     assert set(HOSTILE) <= set(browser.evaluate(TEXTS))
 

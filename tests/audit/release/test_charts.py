@@ -121,7 +121,8 @@ def test_links_lead_to_the_distilled_row_of_a_corpus_row() -> None:
     found.loc[1, "target"] = 1
     links = of_class(parsed(coverage_map(found, ["a"], [])), "link")
     assert len(links) == 1
-    start, stop = (end.split() for end in (links[0].get("d") or "").removeprefix("M").split("L"))
+    ends = (links[0].get("d") or "").removeprefix("M").split("L")
+    start, stop = ([float(number) for number in end.split()] for end in ends)
     assert start[0] == stop[0]
     assert start[1] < stop[1]
 

@@ -40,7 +40,7 @@ def test_numbers_are_all_different_and_classes_take_turns():
     assert not set(other["text"]) & set(canaries["text"])
 
 
-def test_the_phrase_stands_nowhere_in_the_corpus():
+def test_the_phrase_does_not_occur_in_the_corpus():
     corpus = named(10)
     usual = phrase_of(make_canaries(corpus, CanarySettings(), 0))
     corpus.loc[3, "text"] = f"and {usual.upper()}: 7"

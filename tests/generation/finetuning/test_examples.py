@@ -126,6 +126,6 @@ def test_refuses_a_corpus_of_which_nothing_is_left():
         choose_rows(corpus, template, quick())
 
 
-def test_template_and_settings_must_cut_alike(bench):
+def test_template_and_settings_must_have_one_limit_of_tokens(bench):
     with pytest.raises(ValueError, match="48 tokens, the settings say 64"):
         choose_rows(films(8), bench("gpt2").template, quick(max_text_tokens=64))

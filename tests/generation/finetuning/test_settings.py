@@ -20,7 +20,7 @@ PRIVATE = {"evaluations": 0, "privacy": {"target_epsilon": 4}}
         {"epochs": 3},
     ],
 )
-def test_refuses_what_makes_no_sense(wrong):
+def test_invalid_settings_are_refused(wrong):
     with pytest.raises(ValidationError):
         FineTuningSettings(**wrong)
 

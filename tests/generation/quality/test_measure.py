@@ -39,7 +39,7 @@ def collapsed(evidence_of, settings):
     return measure_pool(evidence_of(rows), settings)
 
 
-def test_real_rows_score_like_the_real_rows(real):
+def test_a_pool_of_real_rows_scores_like_the_corpus(real):
     report = real.report
     assert report.uniqueness.kept == 1
     assert report.coverage.any_class.ratio == pytest.approx(1, abs=0.03)
@@ -130,7 +130,7 @@ def test_perplexity_is_of_the_sampled_texts(evidence_of, settings):
     assert set(scored[1]) <= {*evidence.corpus["text"]}
 
 
-def test_all_rows_seen_leaves_each_out_of_its_own_reference(evidence_of, settings):
+def test_without_unseen_rows_each_row_is_left_out_of_its_own_reference(evidence_of, settings):
     evidence = evidence_of(sentences(400, seed=2))
     all_seen = replace(evidence, seen=np.ones(len(evidence.corpus), dtype=np.bool_))
     closest = measure_pool(all_seen, settings).report.closest_record

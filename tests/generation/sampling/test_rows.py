@@ -125,7 +125,8 @@ class TestWriter:
     @pytest.fixture(autouse=True)
     def _compile_once(self, monkeypatch: pytest.MonkeyPatch, decoder) -> None:
         """`saved` has the same weights: compiling them for each test takes seconds."""
-        monkeypatch.setattr(writer_module, "load_decoder", lambda name, model: decoder)
+        compiled = {"openvino_int8": decoder}
+        monkeypatch.setattr(writer_module, "load_decoder", lambda name, model: compiled[name])
 
     def writer(self, language_model: LanguageModel, folder: Path, **changes) -> RowWriter:
         settings = SETTINGS.model_copy(update=changes)

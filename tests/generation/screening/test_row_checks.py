@@ -39,7 +39,7 @@ def test_loops(text: str, problem: str | None) -> None:
     assert (problem or "") in (found or "")
 
 
-def test_what_the_corpus_does_is_no_loop() -> None:
+def test_repetitions_of_the_corpus_are_no_loop() -> None:
     dotted = [f"{text}.........." if i % 50 == 0 else text for i, text in enumerate(CORPUS)]
     bounds = LoopBounds.learn(dotted, settings)
     assert bounds.problem("well..........") is None

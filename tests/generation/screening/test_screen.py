@@ -79,7 +79,7 @@ def test_length_counts_tokens_and_both_bounds_are_allowed(word_screen: MakeScree
     assert judged["detail"].tolist()[:2] == ["2 tokens, at least 3", "41 tokens, at most 40"]
 
 
-def test_an_unfinished_row_is_no_row(word_screen: MakeScreen) -> None:
+def test_an_unfinished_row_is_dropped(word_screen: MakeScreen) -> None:
     made = candidates([NEW])
     made["finished"] = False
     judged = word_screen().judge(made).iloc[0]
@@ -89,7 +89,7 @@ def test_an_unfinished_row_is_no_row(word_screen: MakeScreen) -> None:
     )
 
 
-def test_what_passes_beyond_the_room_is_surplus_and_counts_for_nothing(
+def test_rows_beyond_the_room_are_surplus_and_not_counted(
     word_screen: MakeScreen,
 ) -> None:
     screen = word_screen()

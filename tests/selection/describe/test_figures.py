@@ -23,7 +23,7 @@ def marks_at(figure):
     return [(shape.x0, shape.xref) for shape in figure.layout.shapes]
 
 
-def test_the_map_shows_rows_by_the_mass_they_stand_for():
+def test_the_map_sizes_rows_by_their_mass():
     made = make_distillation()
     found = trace(made)
     figure = transport_figure(map_coordinates(made, found), NAMES)
@@ -35,6 +35,20 @@ def test_the_map_shows_rows_by_the_mass_they_stand_for():
     assert len(colours) == 3
     assert "12 distilled rows stand for 240 training rows" in figure.layout.title.text
     assert "of variance" in figure.layout.xaxis.title.text
+
+
+def test_the_coordinates_hold_every_distilled_row_and_all_mass():
+    made = make_distillation()
+    found = map_coordinates(made, trace(made))
+    distilled = found[found["kind"] == "distilled"]
+    assert distilled["label"].tolist() == made.target_labels.tolist()
+    assert distilled["mass"].sum() == pytest.approx(1)
+    assert distilled["rows"].sum() == len(made.labels)
+    assert found["mass"].sum() == pytest.approx(1)
+    assert np.isfinite(found[["x", "y"]].to_numpy()).all()
+    linked = found[found["target"] >= 0]
+    assert set(linked["kind"]) == {"corpus"}
+    assert linked["target"].max() < len(distilled)
 
 
 def test_lines_lead_from_a_row_to_the_row_it_is_assigned_to():

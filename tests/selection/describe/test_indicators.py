@@ -142,7 +142,7 @@ def test_equal_weights_move_nothing_and_others_no_more_than_the_bound():
     assert still.bound == pytest.approx(0, abs=1e-12)
 
 
-def test_a_few_rows_that_stand_for_everything_are_seen():
+def test_a_few_rows_with_all_the_mass_are_reported():
     made = make_distillation(scope="global")
     even = report_on(made).representation
     # All weight on what is nearest to one distilled row, and a twin that can represent nothing.

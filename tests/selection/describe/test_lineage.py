@@ -194,7 +194,7 @@ def test_rows_of_a_class_without_distilled_rows_go_to_the_nearest_of_any(plan):
     assert len(trace(replace(made, scope="global"), plan, epsilon=0.2).strays) == 0
 
 
-def test_a_heavy_stray_heads_the_list():
+def test_the_heaviest_row_without_its_class_is_listed_first():
     made = make_distillation()
     made = replace(made, chosen=made.chosen[made.target_labels != 2])
     heavy = int(np.flatnonzero(made.labels == 2)[0])
@@ -215,7 +215,7 @@ def test_an_entropic_plan_gives_rows_of_a_class_equal_shares_of_its_mass():
         np.testing.assert_allclose(mine, mass / 4, atol=1e-5)
 
 
-def test_a_row_that_stands_for_nothing_has_no_mean_distance():
+def test_a_row_without_mass_has_no_mean_distance():
     made = make_distillation()
     twin = replace(
         made,
