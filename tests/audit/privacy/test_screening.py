@@ -13,7 +13,10 @@ TRAIN = [
     "write to jo@example.org for tickets",
     "two hours of my life that i will never see again",
 ]
-HELD_OUT = ["a quiet and moving portrait of a lighthouse keeper", "they laughed all the way home"]
+EVALUATION_ROWS = [
+    "a quiet and moving portrait of a lighthouse keeper",
+    "they laughed all the way home",
+]
 
 
 def table(texts: list[str], mark: str) -> pd.DataFrame:
@@ -25,7 +28,7 @@ def look(*texts: str, pii: PiiSettings | None = None) -> Screened:
     return screened(
         {"distilled": rows.iloc[:2], "pool": rows},
         table(TRAIN, "t"),
-        table(HELD_OUT, "h"),
+        table(EVALUATION_ROWS, "h"),
         CopySettings(),
         pii or PiiSettings(),
     )
@@ -44,7 +47,7 @@ def test_copies_are_named_with_what_they_copy() -> None:
 
 
 def test_copies_of_the_evaluation_split_count_separately() -> None:
-    found = look("fine", HELD_OUT[1])
+    found = look("fine", EVALUATION_ROWS[1])
     copies = found.counts.copies["distilled"]
     assert (copies.train.verbatim, copies.evaluation.verbatim) == (0, 1)
 
@@ -58,7 +61,7 @@ def test_a_run_of_words_in_a_longer_row_is_shown() -> None:
 
 
 def test_real_rows_are_the_baseline() -> None:
-    assert look("x", "y").counts.real_rows.rows == len(HELD_OUT)
+    assert look("x", "y").counts.real_rows.rows == len(EVALUATION_ROWS)
 
 
 def test_personal_data_is_masked_and_marked_if_in_the_corpus() -> None:
