@@ -168,5 +168,11 @@ def test_an_optional_artifact_is_none_until_it_is_made(tmp_path: Path) -> None:
     made.save(pd.DataFrame({"a": [1]}))
     assert optional.load()["a"].tolist() == [1]
     assert optional.identity() == made.identity() != before
+    optional.check()
+    made.path.write_bytes(b"PAR1")
+    with pytest.raises(AlteredArtifactError, match="altered.* Fix: run .*`evaluation`.*or delete"):
+        optional.check()
+    made.path.unlink()
+    optional.check()
     with pytest.raises(DatasetError, match="is read only"):
         optional.save(pd.DataFrame())

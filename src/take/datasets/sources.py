@@ -11,11 +11,11 @@ from kedro.io import AbstractDataset, DatasetError
 from take.corpus.sources import CorpusSource, RawCorpus
 from take.corpus.spec import select_corpus
 from take.datasets.artifact import REMAKE, Artifact, check_together
-from take.errors import InputError
+from take.errors import AlteredArtifactError, InputError
 from take.evaluation.prepared_corpus import PreparedCorpus
 from take.reuse.digests import value_digest
 from take.reuse.provenance import Provenance, provenance
-from take.reuse.records import read_record
+from take.reuse.records import damage, read_record
 from take.rows.labelled import class_names, class_sizes
 
 Loaded = TypeVar("Loaded")
@@ -72,6 +72,14 @@ class IfMadeDataset(ReadOnlyDataset[Any]):
         """A digest of its contents, or of there being none."""
         artifact = _artifact("artifact", self._entry)
         return artifact.identity() if artifact.exists() else value_digest("not made")
+
+    def check(self) -> None:
+        """Refuse an altered one first: the run that reads it does not make it again."""
+        artifact = _artifact("artifact", self._entry)
+        if artifact.exists() and (problem := damage(artifact.path)):
+            raise AlteredArtifactError(
+                f"{problem}. Fix: run the pipeline that makes it (`evaluation`), or delete it"
+            )
 
     def load(self) -> Any:
         """The artifact, or None."""

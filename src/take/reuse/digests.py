@@ -217,15 +217,18 @@ def _imports(trees: Iterable[ast.AST]) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             # `from package.module import name` may name a module, too.
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            names.add(_named_module(node.args[0]))
+        elif isinstance(node, ast.Call) and node.args:
+            names |= _imported_by_name(node.func, node.args[0])
     return frozenset(names)
 
 
-def _named_module(argument: ast.expr) -> str:
-    """The module that `import_module` is given: "a.b" of "a.b" and of f"a.b.{name}"."""
+def _imported_by_name(function: ast.expr, argument: ast.expr) -> set[str]:
+    """What a call of `import_module` names: "a.b" for "a.b" and for f"a.b.{name}"."""
+    called = getattr(function, "attr", getattr(function, "id", ""))
     named = argument.values[0] if isinstance(argument, ast.JoinedStr) else argument
-    return str(named.value).rstrip(".") if isinstance(named, ast.Constant) else ""
+    if called != "import_module" or not isinstance(named, ast.Constant):
+        return set()
+    return {str(named.value).rstrip(".")}
 
 
 def _parsed(name: str) -> tuple[Path, ast.Module] | None:
