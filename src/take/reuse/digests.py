@@ -224,11 +224,10 @@ def _imports(trees: Iterable[ast.AST]) -> frozenset[str]:
 
 def _imported_by_name(function: ast.expr, argument: ast.expr) -> set[str]:
     """What a call of `import_module` names: "a.b" for "a.b" and for f"a.b.{name}"."""
-    called = getattr(function, "attr", getattr(function, "id", ""))
-    named = argument.values[0] if isinstance(argument, ast.JoinedStr) else argument
-    if called != "import_module" or not isinstance(named, ast.Constant):
+    if getattr(function, "attr", getattr(function, "id", "")) != "import_module":
         return set()
-    return {str(named.value).rstrip(".")}
+    named = argument.values[0] if isinstance(argument, ast.JoinedStr) else argument
+    return {str(named.value).rstrip(".")} if isinstance(named, ast.Constant) else set()
 
 
 def _parsed(name: str) -> tuple[Path, ast.Module] | None:

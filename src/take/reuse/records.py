@@ -96,7 +96,8 @@ class Record(BaseModel):
 
     def sealed(self) -> Record:
         """The record with its checksum."""
-        return self.model_copy(update={"checksum": _checksum(self.model_dump(mode="json"))})
+        fields = self.model_dump(mode="json", exclude={"checksum"})
+        return self.model_copy(update={"checksum": value_digest(fields)})
 
     @property
     def bytes(self) -> int:
@@ -141,16 +142,18 @@ def read_record(artifact: Path) -> Record | None:
         record = Record.model_validate(content)
     except (FileNotFoundError, ValueError):  # no JSON, or not a record's
         return None
-    return record if record.checksum == _checksum(content) else None
+    return record if _is_intact(content) else None
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    """A digest of a record's fields as they stand in its file.
+def _is_intact(content: dict[str, Any]) -> bool:
+    """Whether the fields in a record's file are those that were sealed.
 
-    A field that a later version adds to the class does not make a record of an earlier one altered.
+    Not those of the class: a field that a later version adds leaves earlier records intact.
     """
-    absent = {"checksum"} if content.get("cost") else {"checksum", "cost"}
-    return value_digest({name: value for name, value in content.items() if name not in absent})
+    fields = {name: value for name, value in content.items() if name != "checksum"}
+    # Where there is no cost, version 0.1 left the field out of the checksum.
+    without = fields if fields.get("cost") else {k: v for k, v in fields.items() if k != "cost"}
+    return content.get("checksum") in (value_digest(fields), value_digest(without))
 
 
 def damage(artifact: Path) -> str:
