@@ -194,7 +194,7 @@ def _batch_size(n_rows: int, settings: ScoringSettings) -> int:
 def _validation_rows(n_rows: int, settings: ScoringSettings) -> Bools:
     count = max(1, round(settings.validation_share * n_rows))
     # A stream of its own, so that these rows do not change with how batches are drawn.
-    random = rng(settings.seed, "probe held-out rows")
+    random = rng(settings.seed, "probe validation rows")
     chosen = np.zeros(n_rows, dtype=np.bool_)
     chosen[random.choice(n_rows, size=count, replace=False)] = True
     return chosen

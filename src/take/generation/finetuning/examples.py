@@ -162,7 +162,7 @@ def _validation(
     for label, rows in classes.items():
         share = int(_LARGEST_VALIDATION_SHARE * len(rows))
         count = min(settings.validation_rows // len(classes), share)
-        random = rng(settings.seed, "generator held-out rows", label)
+        random = rng(settings.seed, "fine-tuning validation rows", label)
         usable = (int(row) for row in random.permutation(rows) if encoder.length(int(row)))
         chosen += islice(usable, count)
     return chosen
@@ -185,7 +185,7 @@ def _train(
     """Rows in turns over classes, until the budget is spent or no class has any left."""
     waiting: dict[int, Iterator[int]] = {}
     for label, rows in classes.items():
-        random = rng(seed, "generator training rows", label)
+        random = rng(seed, "fine-tuning rows", label)
         free = np.setdiff1d(rows, validation)
         order = (
             random.permutation(free) if weights is None else _weighted(free, weights[free], random)
