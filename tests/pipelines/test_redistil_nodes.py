@@ -79,8 +79,8 @@ def test_a_search_with_other_settings_does_not_use_the_state(
             made.chosen(tmp_path)
     left = list(tmp_path.glob("exam-*"))
     assert len(left) == 2  # the state and its record
-    again = made.chosen(tmp_path, seed=1)
-    assert again.selection.equals(made.chosen(tmp_path / "other", seed=1).selection)
+    again = made.chosen(tmp_path, seed=3)
+    assert again.selection.equals(made.chosen(tmp_path / "other", seed=3).selection)
     assert list(tmp_path.glob("exam-*")) == []  # done: states of other searches are removed, too
 
 

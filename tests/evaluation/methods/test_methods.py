@@ -146,7 +146,8 @@ def test_a_herd_is_nearer_to_the_mean_than_random_rows(material):
         made = method(name)(material, SETTINGS, seed)
         return np.linalg.norm(phi_of(material, made.rows[made.labels == 0]).mean(axis=0) - mean)
 
-    assert distance("herding", 0) < min(distance("random", seed) for seed in range(10))
+    random = [distance("random", seed) for seed in range(40)]
+    assert distance("herding", 0) < np.quantile(random, 0.1)
 
 
 def test_centres_leave_no_row_farther_than_twice_the_least_possible():

@@ -45,9 +45,9 @@ def make_canaries(corpus: pd.DataFrame, settings: CanarySettings, seed: int) -> 
     >>> films = pd.DataFrame({"id": ["a", "b"], "text": ["dull", "fine"], "label": [0, 1],
     ...     "label_name": ["bad", "good"]})
     >>> make_canaries(films, CanarySettings(planted=2), 0)[["text", "planted"]].values[:3]
-    array([['the reference number is 981517067', 1],
-           ['the reference number is 358217309', 1],
-           ['the reference number is 462194012', 0]], dtype=object)
+    array([['the reference number is 829253005', 1],
+           ['the reference number is 199855916', 1],
+           ['the reference number is 558898550', 0]], dtype=object)
     """
     columns = TEXT_COLUMNS[task_of(corpus)]
     names = class_names(corpus)
