@@ -92,7 +92,7 @@ cli.add_command(
 def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
     """Check every artifact against its checksum and name the altered ones."""
     from take.audit.release.manifest import check_release
-    from take.reuse.records import verify as verify_folder
+    from take.reuse.verify import verify as verify_folder
 
     outcome = verify_folder(folder or metadata.project_path / "data", check_release)
     for leftover in outcome.leftovers:
