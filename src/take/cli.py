@@ -102,3 +102,45 @@ def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
     click.echo(f"{outcome.checked} artifacts checked, {len(outcome.problems)} problems.")
     if outcome.problems:
         raise SystemExit(1)
+
+
+@cli.command()
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    help="Also remove versions of artifacts, but for the last KEEP and what they were made from.",
+)
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@click.pass_obj
+def tidy(metadata: ProjectMetadata, keep: int | None, yes: bool) -> None:
+    """Show what old versions and leftovers take on disk, and remove them after asking."""
+    from take.audit.release.manifest import check_release
+    from take.reuse.locks import no_run
+    from take.reuse.tidy import bytes_of, removable, remove
+    from take.text.format import size
+
+    data = metadata.project_path / "data"
+    try:
+        with no_run(data):
+            found = removable(data, check_release, keep or 1)
+            kinds = {
+                "left by interrupted runs": found.leftovers,
+                "altered files that were set aside": found.set_aside,
+                "superseded versions that are damaged": found.damaged,
+                f"versions older than the last {keep or 1}": found.old,
+            }
+            for kind, paths in kinds.items():
+                click.echo(f"{kind}: {len(paths):,}, {size(bytes_of(paths))}")
+            if keep is None and found.old:
+                click.echo("Old versions stay; `kedro tidy --keep=1` removes them.")
+                kinds.popitem()
+            paths = [path for found_paths in kinds.values() for path in found_paths]
+            if not paths:
+                return
+            if not yes:
+                for path in paths:
+                    click.echo(f"  {path.relative_to(metadata.project_path)}")
+                click.confirm(f"Remove these {len(paths):,} ({size(bytes_of(paths))})?", abort=True)
+            remove(paths)
+    except TakeError as error:
+        raise click.ClickException(str(error)) from error

@@ -98,6 +98,21 @@ class RunLock:
             return "which has just begun"
 
 
+@contextmanager
+def no_run(data: Path) -> Iterator[None]:
+    """Hold the locks of all corpora; refuse if a run is under way."""
+    held: list[RunLock] = []
+    try:
+        for path in sorted((data / LOCK_FOLDER).glob("*.lock")):
+            lock = RunLock(path.parent, path.stem)
+            lock.acquire(0)
+            held.append(lock)
+        yield
+    finally:
+        for lock in held:
+            lock.release()
+
+
 def _lock(path: Path) -> BaseFileLock:
     from filelock import FileLock
 
