@@ -80,9 +80,9 @@ def recorded_artifacts(folder: Path) -> set[Path]:
     """The artifacts that have a record, also one that a killed run left under a temporary name."""
     found = set()
     for path in walk(folder):
-        if path.name.endswith(RECORD_SUFFIX):
-            name = path.name.removesuffix(RECORD_SUFFIX)
-            found.add(path.with_name(name.removeprefix(PENDING)))
+        name = path.name.removeprefix(PENDING)
+        if name.endswith(RECORD_SUFFIX) and not is_temporary(path.with_name(name)):
+            found.add(path.with_name(name.removesuffix(RECORD_SUFFIX)))
     return {
         artifact for artifact in found if read_record(artifact) or record_path(artifact).exists()
     }
