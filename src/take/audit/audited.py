@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -104,12 +103,16 @@ def audit_json(privacy: PrivacyReport, balance: BalanceReport) -> str:
     return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
 
-def check_same_rows(digests: Mapping[str, str | None]) -> None:
-    """Refuse reports, by name, that are about different rows."""
-    (first, expected), *others = digests.items()
-    for name, digest in others:
-        if digest != expected:
-            raise InputError(f"{first} and {name} are about different rows", remedy=REPEAT)
+def check_same_rows(
+    screening: AuditedRows | None, distances: AuditedRows | None, attacked_pool: str | None
+) -> None:
+    """Refuse a verdict on checks that are about different rows."""
+    if screening is None or screening != distances:
+        raise InputError("screening and distances are about different rows", remedy=REPEAT)
+    if screening.pool_sha256 != attacked_pool:
+        raise InputError(
+            "screening and membership inference are about different rows", remedy=REPEAT
+        )
 
 
 def _sha256(text: str) -> str:

@@ -6,7 +6,7 @@ import logging
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from kedro.framework.hooks import hook_impl
 from kedro.io.core import generate_timestamp
@@ -15,14 +15,14 @@ from take.cost import CostMeter
 from take.datasets.artifact import REMAKE, Artifact, check_together
 from take.datasets.sources import CatalogReader
 from take.errors import InputError
-from take.reuse.digests import edited_assets, function_code, load_code, plain, value_digest
+from take.reuse.digests import edited_assets, load_code, plain, value_digest
 from take.reuse.locks import LOCK_FOLDER, RunLock
 from take.reuse.provenance import code_version
 from take.reuse.records import MakingCost, Origin, stamp_origin
 
 if TYPE_CHECKING:
     from kedro.framework.context import KedroContext
-    from kedro.io import CatalogProtocol
+    from kedro.io import CatalogProtocol, DataCatalog
     from kedro.pipeline import Pipeline
     from kedro.pipeline.node import Node
 
@@ -83,14 +83,14 @@ class ProvenanceHooks:
         self._wait_minutes = wait_minutes(context)
 
     @hook_impl
-    def after_catalog_created(self, catalog: Catalog) -> None:
+    def after_catalog_created(self, catalog: DataCatalog) -> None:
         """Let datasets that read others read them by the versions of this run."""
         for name in list(catalog.keys()):
             if catalog.get_type(name) in CatalogReader.types:
-                catalog[name].bind(catalog)
+                cast("CatalogReader[Any]", catalog[name]).bind(catalog)
 
     @hook_impl
-    def before_pipeline_run(self, pipeline: Pipeline, catalog: Catalog) -> None:
+    def before_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Refuse inputs that are absent, altered, or do not belong together."""
         # Kedro reports no interrupted run: in a notebook, its nodes must not count for the next,
         # and its lock must not stop it.
@@ -189,7 +189,7 @@ class ProvenanceHooks:
             return self._running[node.name]
 
 
-def set_save_version(catalog: Catalog, version: str) -> None:
+def set_save_version(catalog: DataCatalog, version: str) -> None:
     """Give what the run saves another version."""
     catalog._save_version = version
     for lazy in catalog._lazy_datasets.values():
@@ -255,7 +255,7 @@ def node_origin(node: Node, catalog: Catalog) -> Origin | None:
             inputs[name] = dataset.identity()
         else:
             return None
-    code = function_code(node.func)
+    code = load_code(node.func)
     # The same datasets given to other arguments make something else.
     wiring = {f"{node.name} (wiring)": value_digest([node._inputs, node._outputs])[:16]}
     return Origin(
