@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset, DataCatalog, DatasetError
 
 from take.corpus.sources import CorpusSource, RawCorpus
 from take.corpus.spec import select_corpus
@@ -76,9 +76,9 @@ class CatalogReader(ReadOnlyDataset[Loaded]):
         self._artifacts: dict[str, Artifact] = {}
         self.metadata = metadata
 
-    def bind(self, catalog: Mapping[str, Any]) -> None:
+    def bind(self, catalog: DataCatalog | Mapping[str, Any]) -> None:
         """Take the artifacts out of the catalog; `take.reuse.hooks` calls it for each catalog."""
-        self._artifacts = {name: catalog[name] for name in self._names}
+        self._artifacts = {name: cast(Artifact, catalog[name]) for name in self._names}
 
     def _made(self) -> dict[str, Artifact]:
         return {name: each for name, each in self._artifacts.items() if each.exists()}
