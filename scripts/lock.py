@@ -65,7 +65,7 @@ def main() -> None:
     cuda = [entry for entry in kept if _CUDA.match(entry)]
     version, *sums = TORCH_CPU.strip().splitlines()
     if version.removesuffix("+cpu") not in PINS.split():
-        raise SystemExit(f"TORCH_CPU has the sums of {version}, which is not torch's version in PINS")
+        raise SystemExit(f"TORCH_CPU has the sums of {version}, PINS another version")
     hashes = [f"--hash=sha256:{line.split()[0]}" for line in sums]
     _write("requirements.lock", [entry for entry in kept if entry not in cuda])
     _write("requirements-cpu.lock", [" \\\n    ".join([version, *hashes])])
