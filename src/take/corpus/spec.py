@@ -36,7 +36,8 @@ class HubSource(Frozen):
     """A data set on the hub at a pinned revision, or `<raw_root>/<corpus>/{train,test}.parquet`."""
 
     kind: Literal["hub"]
-    path: str
+    repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    """organisation/name. Not `path`: Kedro makes values of that key paths of this machine."""
     name: str | None = None
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
     train: str = "train"
@@ -181,6 +182,8 @@ def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
             where="corpora.yml",
             remedy=f"{closest(checked, corpora)} Or describe it in conf/local/corpora.yml",
         )
+    where = f"corpora.yml, corpus '{checked}'"
+    _check_repository_key(corpora[checked], where)
     try:
         return CorpusSpec.model_validate(corpora[checked])
     except ValidationError as error:
@@ -189,6 +192,16 @@ def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
             f"{problem['msg'].removeprefix('Value error, ')}"
             for problem in error.errors()
         )
+        raise InputError(problems, where=where, remedy="see docs/corpora.md") from error
+
+
+def _check_repository_key(entry: Any, where: str) -> None:
+    """Refuse the key by which a hub source named its repository before."""
+    source = entry.get("source") if isinstance(entry, Mapping) else None
+    if isinstance(source, Mapping) and source.get("kind") == "hub" and "path" in source:
         raise InputError(
-            problems, where=f"corpora.yml, corpus '{checked}'", remedy="see docs/corpora.md"
-        ) from error
+            "a hub source has the key 'path', which Kedro turns into a path of this machine",
+            where=f"{where}, source",
+            allowed="repository: organisation/name",
+            remedy="rename the key 'path' to 'repository'",
+        )
