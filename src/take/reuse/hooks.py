@@ -95,16 +95,16 @@ class ProvenanceHooks:
         # Kedro reports no interrupted run: in a notebook, its nodes must not count for the next,
         # and its lock must not stop it.
         self.on_pipeline_error()
+        # What runs is what is recorded, even if a module is edited while this run waits or runs.
+        code_version()
+        for node in pipeline.nodes:
+            load_code(node.func)
         try:
             if self._acquire(pipeline, catalog):
                 # Another run has saved since this one was given its version.
                 set_save_version(catalog, generate_timestamp())
             check_versions(pipeline, catalog)
             check_request(pipeline, catalog)
-            # What runs is what is recorded, even if a module is edited meanwhile.
-            code_version()
-            for node in pipeline.nodes:
-                load_code(node.func)
         except BaseException:
             self.on_pipeline_error()
             raise
