@@ -69,7 +69,7 @@ def test_unknown_ending(tmp_path: Path) -> None:
 
 
 def test_missing_column(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no column 'label'.*'text', 'lable'"):
+    with pytest.raises(InputError, match=r"no column 'label' among 2 columns.*'lable'\?"):
         run(csv(tmp_path, "text,lable\nfine,0\n"))
 
 
