@@ -47,6 +47,8 @@ def closest(word: str, known: Iterable[str]) -> str:
     "did you mean 'sst2'?"
     >>> closest("zzz", ["sst2", "imdb"])
     "use one of 'imdb', 'sst2'."
+    >>> closest("zzz", map(str, range(1000)))[-15:]
+    'and 980 others.'
     """
     names = sorted(known)
     near = get_close_matches(word, names, n=3, cutoff=0.5)

@@ -112,9 +112,9 @@ def check_budget(
     ):
         if size < share:
             left = f" left of {read} (the others are duplicates or in the evaluation split)"
+            rows = f"{size} rows{left if read >= share else ''}"
             raise InputError(
-                f"class {name!r} has {size} rows{left if read >= share else ''} but budget {budget} "
-                f"asks for {share} of it",
+                f"class {name!r} has {rows} but budget {budget} asks for {share} of it",
                 remedy="lower the budget, add rows, or take the class out of 'labels'",
             )
     return shares
