@@ -44,6 +44,20 @@ def test_parquet_with_invalid_utf8_names_the_row(tmp_path: Path, column: str) ->
         run(path, labels=None)
 
 
+def test_a_damaged_column_name_in_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "films.parquet"
+    pq.write_table(pa.table({"text": ["a"], "label": [0]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"label", b"lab\xffl"))
+    with pytest.raises(InputError, match=r"films\.parquet: not a whole Parquet file"):
+        run(path)
+
+
+def test_a_file_that_is_not_in_the_stated_encoding(tmp_path: Path) -> None:
+    source = {"kind": "files", "train": str(csv(tmp_path, GOOD_CSV)), "encoding": "utf-16"}
+    with pytest.raises(InputError, match=r"films\.csv: UTF-16 stream does not start with BOM. Fix:"):
+        run(tmp_path, source=source)
+
+
 def test_a_folder_with_the_name_of_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "dir.csv"
     folder.mkdir()

@@ -29,7 +29,7 @@ from take.rows.arrays import Int64
 MAX_LABEL_CHARS = 100
 _SHOWN_CHARS = 40
 """A longer value may be a text, so messages do not quote it."""
-_FEW_LABELS = 4
+_FEW_LABELS = 2
 """So few labels are never too many for their rows."""
 
 _INTEGER = re.compile(r"-?[0-9]+")

@@ -19,6 +19,7 @@ from take.text.format import opening, plural
 _CHUNK = 1 << 20
 _RESEMBLES = 0.7
 """How like the wanted name a column's name must be to be shown."""
+_ENCODING = "state the source's 'encoding' in corpora.yml (e.g. latin-1)"
 _NAME_COLUMNS = "name the right column under 'columns' in corpora.yml"
 
 
@@ -162,7 +163,7 @@ def _read_parquet(path: Path, columns: Sequence[str], encoding: str) -> pd.DataF
         names = pq.read_schema(path).names
         check_columns(names, columns, str(path))
         table = pq.read_table(path, columns=list(columns))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise InputError(
             f"not a whole Parquet file ({opening(str(error), 100) or type(error).__name__})",
             where=str(path),
@@ -196,7 +197,9 @@ def _check_decodes(path: Path, encoding: str) -> None:
         "".encode(encoding)  # refuses codecs such as hex that are not of text
         decoder = codecs.getincrementaldecoder(encoding)("strict")
     except LookupError as error:
-        raise InputError(f"unknown encoding {encoding!r}", where=str(path)) from error
+        raise InputError(
+            f"unknown encoding {encoding!r:.40}", where=str(path), remedy=_ENCODING
+        ) from error
     is_wide = encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32"))
     line = 1
     with path.open("rb") as stream:
@@ -214,10 +217,14 @@ def _check_decodes(path: Path, encoding: str) -> None:
                 raise InputError(
                     f"byte 0x{error.object[error.start]:02x} is not {encoding}",
                     where=f"{path}, line {bad_line}",
-                    remedy="state the source's 'encoding' in corpora.yml (e.g. latin-1)",
+                    remedy=_ENCODING,
                 ) from error
+            except UnicodeError as error:  # of the whole file: UTF-16 without its first two bytes
+                raise InputError(str(error), where=str(path), remedy=_ENCODING) from error
             line += chunk.count(10)
     try:
         decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise InputError(f"ends inside a character of {encoding}", where=str(path)) from error
+    except UnicodeError as error:
+        raise InputError(
+            f"ends inside a character of {encoding}", where=str(path), remedy=_ENCODING
+        ) from error
