@@ -54,7 +54,7 @@ def test_a_damaged_column_name_in_parquet(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_in_the_stated_encoding(tmp_path: Path) -> None:
     source = {"kind": "files", "train": str(csv(tmp_path, GOOD_CSV)), "encoding": "utf-16"}
-    with pytest.raises(InputError, match=r"films\.csv: UTF-16 stream does not start with BOM. Fix:"):
+    with pytest.raises(InputError, match=r"UTF-16 stream does not start with BOM. Fix:"):
         run(tmp_path, source=source)
 
 
