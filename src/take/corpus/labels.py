@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,7 @@ def _check_blanks(names: Sequence[str], where: str) -> None:
         )
 
 
-def _groups(names: Iterable[str], key: Any) -> list[list[str]]:
+def _groups(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
     """The names that have a key in common, if there are any."""
     groups = defaultdict(list)
     for name in names:

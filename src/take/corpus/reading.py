@@ -130,13 +130,14 @@ class JSONObject(list[tuple[str, Any]]):
 def _read_jsonl(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
     _check_decodes(path, encoding)
     records = []
+    decoder = json.JSONDecoder(object_pairs_hook=JSONObject)
     with path.open(encoding=_with_bom(encoding)) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
             where = f"{path}, line {number}"
             try:
-                record = json.loads(line, object_pairs_hook=JSONObject)
+                record = decoder.decode(line)
             except (ValueError, RecursionError) as error:  # malformed, or nested too deeply
                 raise InputError(
                     f"malformed JSON: {str(error)[:100]}",
