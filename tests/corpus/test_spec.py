@@ -90,6 +90,13 @@ def test_a_wrong_entry_is_named(change: dict, message: str) -> None:
     assert "corpus 'mine'" in str(error.value)
 
 
+@pytest.mark.parametrize("written", ["[yes, no]", "[a, off]", "[1, 2]", "[a, null]"])
+def test_labels_that_yaml_reads_as_something_else_have_to_be_quoted(written: str) -> None:
+    with pytest.raises(InputError, match=r"labels: .* is not a string.*quote every") as error:
+        select_corpus({"mine": {**PAIR, "labels": yaml.safe_load(written)}}, "mine")
+    assert "at least 2" not in str(error.value)
+
+
 def test_raw_root_replaces_the_hub_only() -> None:
     with pytest.raises(InputError, match="raw_root"):
         CorpusSource("films", CorpusSpec.model_validate(CSV_CORPUS), raw_root="/anywhere")

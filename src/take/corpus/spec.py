@@ -82,6 +82,17 @@ def _listed(value: Any) -> Any:
     return [_as_written(item) for item in values] if isinstance(values, list) else values
 
 
+def _quoted(value: Any) -> Any:
+    """Names of labels that YAML does not read as something else."""
+    for name in value if isinstance(value, list | tuple) else ():
+        if not isinstance(name, str):
+            raise ValueError(
+                f"{name!r:.40} is not a string (YAML reads yes, no, on, off, true, false, null and "
+                "numbers as other values): quote every label, as in ['yes', 'no']"
+            )
+    return value
+
+
 def _lower(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
@@ -121,7 +132,7 @@ class CorpusSpec(Frozen):
     task: Task
     source: Annotated[PackageSource | HubSource | FilesSource, Field(discriminator="kind")]
     columns: Columns
-    labels: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
+    labels: Annotated[tuple[str, ...], Field(min_length=2), BeforeValidator(_quoted)] | None = None
     """Label names by id; left out, they are the sorted values of the label column."""
     evaluation: EvaluationShare = EvaluationShare()
     about: About = About()

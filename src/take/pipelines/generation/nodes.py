@@ -79,6 +79,7 @@ def fine_tune(
 ) -> TunedModel:
     """Fine-tune the language model on the corpus, or on as much as the token budget allows."""
     template = Template.of(language_model, corpus, settings.max_text_tokens)
+    template.check_markers(corpus)
     planting = plant(corpus, template, settings, weights["weight"].to_numpy())
     rows = planting.rows
     work_folder = language_model.work_folder(training_key(language_model, rows, settings))
