@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from take.corpus.ingest import IngestionSettings
+from take.corpus.sources import CorpusSource
+from take.corpus.spec import CorpusSpec
 from take.errors import InputError
 from tests.corpus.corpora import GOOD, GOOD_CSV, csv, jsonl, run
 
@@ -133,3 +135,14 @@ def test_a_budget_of_thousands_of_digits_is_refused(budget: str) -> None:
     with pytest.raises(ValueError, match="is not a budget") as error:
         IngestionSettings(budget=budget)
     assert len(error.value.errors()[0]["msg"]) < 200
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b"\xff", b'"bad"', b'{"bad": 0}'])
+def test_label_names_next_to_parquet_files_that_are_no_list(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "films").mkdir()
+    (tmp_path / "films" / "labels.json").write_bytes(content)
+    source = {"kind": "hub", "repository": "a/b", "revision": "0" * 40}
+    described = {"task": "single", "source": source, "columns": {"text": "text", "label": "label"}}
+    spec = CorpusSpec.model_validate({**described, "labels": ["bad", "good"]})
+    with pytest.raises(InputError, match=r"labels\.json: it holds no list of label names. Fix:"):
+        CorpusSource("films", spec, str(tmp_path)).read()

@@ -124,8 +124,17 @@ class CorpusSource:
     def _check_label_names(self, path: Path) -> None:
         if not path.is_file() or self.spec.labels is None:
             return
-        names = json.loads(path.read_text(encoding="utf-8"))
-        if list(names) != list(self.spec.labels):
+        try:
+            names = json.loads(path.read_bytes())
+        except ValueError:  # no JSON, or no UTF-8
+            names = None
+        if not isinstance(names, list):
+            raise InputError(
+                "it holds no list of label names",
+                where=str(path),
+                remedy="write the names in the order of the ids as JSON, or delete the file",
+            )
+        if names != list(self.spec.labels):
             raise InputError(
                 f"label names {names} are not corpora.yml's {list(self.spec.labels)}",
                 where=str(path),
