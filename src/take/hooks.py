@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
@@ -77,6 +80,40 @@ def chosen_corpus(context: KedroContext) -> str:
     """The corpus of this run."""
     given = context.config_loader.runtime_params or {}
     return str(given.get("corpus", context.config_loader["globals"]["corpus"]))
+
+
+class SignalHooks:
+    """Lets `kill` and a closed terminal end a run as Ctrl-C does, cleaning up on the way out."""
+
+    _signals = tuple(
+        getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+    )
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self) -> None:
+        """Handle the signals that would end the process at once; leave others' handlers alone."""
+        self._exchange(signal.SIG_DFL, _exit)
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self) -> None:
+        """Let them end the process at once again."""
+        self._exchange(_exit, signal.SIG_DFL)
+
+    @hook_impl(trylast=True)
+    def on_pipeline_error(self) -> None:
+        """Let them end the process at once again."""
+        self._exchange(_exit, signal.SIG_DFL)
+
+    def _exchange(self, before: Any, after: Any) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # only the main thread may
+        for number in self._signals:
+            if signal.getsignal(number) is before:
+                signal.signal(number, after)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 class EstimateRunner(SequentialRunner):
