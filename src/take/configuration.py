@@ -104,8 +104,8 @@ def _compose(path: Path) -> yaml.Node | None:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", "")
         lines = text.split("\n")[mark.line : mark.line + 1] if mark else []
-        hint = " (the line holds a tab; indent with spaces)" if "\t" in "".join(lines) else ""
-        _refuse(_at(path, mark), f"this is not YAML: {problem}{hint}", "YAML")
+        hint = " (the line holds a tab)" if "\t" in "".join(lines) else ""
+        _refuse(_at(path, mark), f"this is not YAML: {problem}{hint}", "YAML, indented by spaces")
     except OSError as error:
         _refuse(str(path), f"it cannot be read ({error.strerror})", "a readable file")
 

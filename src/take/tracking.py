@@ -84,10 +84,11 @@ class TrackingHooks:
             from kedro_mlflow.framework.hooks import MlflowHook
             from mlflow.telemetry import set_telemetry_client
 
-            # The plugin sets its own level to INFO when imported and logs its set-up. MLflow
-            # logs the traceback of an error that it then raises.
+            # The plugin sets its own level to INFO when imported and logs its set-up. The others
+            # log the traceback of an error that they then raise.
             logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)
-            logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
+            for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
             set_telemetry_client()  # off, if a notebook has imported MLflow before this package
             self._mlflow_hook = MlflowHook()
             self._mlflow_hook.after_context_created(context)
