@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -57,7 +58,7 @@ class TrackingHooks:
         self._mlflow_hook: Any = None
         self._project_path = Path()
         self._corpus = ""
-        self._place = ""
+        self._remedy = ""
         self._is_available = False
         self._is_open = False
 
@@ -70,7 +71,9 @@ class TrackingHooks:
         settings = at_project(_settings(context), self._project_path)
         context.config_loader["mlflow"] = settings
         database = database_file(settings)
-        self._place = str(database or "the server of mlflow.yml")
+        self._remedy = "the server that mlflow.yml names"
+        if database:
+            self._remedy = f"{database}; move it away if it is damaged, the next run makes another"
         self._is_available = True
         self._try("this run", self._set_up, context, database)
 
@@ -161,16 +164,16 @@ class TrackingHooks:
             action(*arguments)
         except Exception as error:
             reason = next(iter(str(error).strip().splitlines()), "")[:200]
+            reason = re.sub(r"//[^/@\s]+@", "//", reason)  # a password
             # A value that MLflow refuses says nothing about the next one.
             self._is_available = getattr(error, "error_code", "") == "INVALID_PARAMETER_VALUE"
             _logger.warning(
-                "MLflow does not have %s: %s: %s. The run goes on%s. Fix: check %s; "
-                "a damaged database can be moved away, the next run makes a new one.",
+                "MLflow does not have %s: %s: %s. The run goes on%s. Fix: check %s.",
                 what,
                 type(error).__name__,
                 reason,
                 "" if self._is_available else " and is not tracked any further",
-                self._place,
+                self._remedy,
             )
 
 

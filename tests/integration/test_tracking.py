@@ -124,7 +124,7 @@ def test_a_database_or_server_that_fails_is_a_warning(
         started = time.monotonic()
         outcomes = small.kedro_each(*commands)
         assert time.monotonic() - started < 200
-    assert len(list(small.path.rglob("corpus_report.json"))) == len(places)
+    assert len(list(small.path.rglob("corpus_report.json.record.json"))) == len(places)
     for name, (code, output) in zip(places, outcomes, strict=True):
         assert code == 0, f"{name}: {output}"
     assert (small.path / "corrupt.db").read_bytes() == b"no database " * 1000
