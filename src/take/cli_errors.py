@@ -25,6 +25,12 @@ from take.errors import InputError, TakeError, closest
 
 KEPT = "what was made before is kept, and the next run continues from there"
 
+# What Kedro says of entries of the catalog, of two files that set one name, of absent files.
+_ABOUT_SETTINGS = re.compile(
+    "when parsing config for dataset|is not a valid dataset configuration"
+    "|must only contain arguments valid|Failed to instantiate dataset|cannot be instantiated"
+    "|Duplicate keys found in|No files of YAML or JSON format|configuration path"
+)
 _RUNNERS = ("ParallelRunner", "SequentialRunner", "ThreadRunner")
 _DISK = {
     errno.ENOSPC: "make room on the disk",
@@ -151,7 +157,9 @@ def message_for_user(error: BaseException, conf: Path, env: str) -> str | None:
     for found in chain:
         if isinstance(found, OmegaConfBaseException):
             return str(_unresolved(found, conf, env))
-        if isinstance(found, MissingConfigException) or _is_about_settings(found):
+        if isinstance(found, MissingConfigException | ValueError | DatasetError) and (
+            _ABOUT_SETTINGS.search(str(found))
+        ):
             problem = " ".join(str(found).split()).rstrip(".")
             return str(InputError(problem, where=str(conf), remedy="correct the settings there"))
     number, name = _disk_problem(chain)
@@ -160,14 +168,6 @@ def message_for_user(error: BaseException, conf: Path, env: str) -> str | None:
         problem = f"it cannot be read or written ({os.strerror(number).lower()})"
         return str(InputError(problem, where=where, remedy=f"{_DISK[number]}; {KEPT}"))
     return None
-
-
-def _is_about_settings(error: BaseException) -> bool:
-    """Whether Kedro refuses the catalog's entries, or two files that set the same name."""
-    text = str(error)
-    if isinstance(error, DatasetError):
-        return not text.startswith(("Failed while", "Failed during", "Saving 'None'"))
-    return isinstance(error, ValueError) and text.startswith("Duplicate keys found in")
 
 
 def _unresolved(error: OmegaConfBaseException, conf: Path, env: str) -> InputError:
@@ -188,7 +188,7 @@ def _disk_problem(chain: Iterable[BaseException]) -> tuple[int, str]:
     for error in chain:
         number = error.errno if isinstance(error, OSError) else None
         if number is None:  # safetensors and pyarrow write it into their messages
-            found = re.search(r"\[?(?:errno|os error|code:) (\d+)\b", str(error), re.IGNORECASE)
+            found = re.search(r"(?:errno|os error|code:) (\d+)\b", str(error), re.IGNORECASE)
             number = int(found[1]) if found else 0
         if number in _DISK:
             name = getattr(error, "filename", None)

@@ -55,8 +55,15 @@ class RequestHooks:
         self._n_classes = len(spec.labels or ())
 
     @hook_impl
-    def before_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
-        """Refuse a budget beyond the pool before a language model is trained for it."""
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Refuse versions that are not there, and a budget beyond the pool."""
+        _check_versions(run_params.get("load_versions") or {}, pipeline, catalog)
+        self._check_budget(pipeline, catalog)
+
+    def _check_budget(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+        """Before a language model is trained for it."""
         from take.corpus.budget import Budget
 
         budget, sampling = "params:distillation.budget", "params:generation.sampling"
@@ -74,6 +81,29 @@ class RequestHooks:
                     where="generation.sampling.rows",
                     remedy=f"generate at least {most * self._n_classes} rows, or lower the budget",
                 )
+
+
+def _check_versions(
+    versions: Mapping[str, str], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+) -> None:
+    from take.datasets.artifact import Artifact
+
+    for name, version in versions.items():
+        dataset = catalog.get(name) if name in pipeline.datasets() else None
+        if not isinstance(dataset, Artifact) or not dataset.is_pinned:
+            raise InputError(
+                f"this run reads no versions of {name!r}",
+                where="--load-versions",
+                remedy="leave it out",
+            )
+        folder = Path(dataset._filepath)
+        made = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        if made and version not in made:
+            raise InputError(
+                f"there is no version {version!r} of {name!r}",
+                where="--load-versions",
+                remedy=closest(version, made),
+            )
 
 
 def chosen_corpus(context: KedroContext) -> str:
