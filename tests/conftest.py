@@ -77,12 +77,16 @@ class Project:
         return output
 
     def kedro_each(self, *commands: list[str]) -> list[tuple[int, str]]:
-        """Run `kedro` commands of the project one after the other; exit codes and outputs."""
+        """Run `kedro` commands of the project one after the other; exit codes and outputs.
+
+        What they log is in outcomes.log.
+        """
         outcomes = self.path / "outcomes.json"
         command = [sys.executable, "-c", MANY, json.dumps(commands), str(outcomes)]
         options = self.options()
         options["env"]["PYTHONPATH"] = str(self.path / "src")
         done = subprocess.run(command, **options, timeout=900)
+        outcomes.with_suffix(".log").write_text(done.stderr)
         assert done.returncode == 0, done.stdout + done.stderr
         return [(code, output) for code, output in json.loads(outcomes.read_text())]
 

@@ -1,10 +1,30 @@
 """TAKE: distil a labelled text corpus into a tiny, readable training set."""
 
 import os
+import sys
+import warnings
+from typing import Any, cast
 
 __version__ = "0.1.0"
 
-# Every entry point imports this module first: `kedro`, `python -m take`, a notebook. Neither
-# Kedro's nor MLflow's telemetry reports a run, packaged runs without a .telemetry file included.
-os.environ.setdefault("DO_NOT_TRACK", "1")
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+# Every entry point imports this module before Kedro's plugins, MLflow and the model libraries:
+# `kedro`, `python -m take`, a session. None of them may report a run, whatever the environment
+# says: Kedro takes an empty DO_NOT_TRACK for consent, and MLflow anything but "true".
+for _switch in (
+    "DO_NOT_TRACK",
+    "KEDRO_DISABLE_TELEMETRY",
+    "MLFLOW_DISABLE_TELEMETRY",
+    "HF_HUB_DISABLE_TELEMETRY",
+):
+    os.environ[_switch] = "true"
+# OpenVINO has no such switch: it reports conversions if this package can be imported.
+sys.modules.setdefault("openvino_telemetry", cast(Any, None))
+
+# Warnings that only our dependencies can fix: Kedro's on the option its users know, OmegaConf's on
+# the old name of a function that Kedro and kedro-mlflow call, MLflow's on a class of kedro-mlflow.
+for _warning in (
+    "Option '--pipeline' is deprecated",
+    "register_new_resolver",
+    "Add type hints to the `predict` method",
+):
+    warnings.filterwarnings("ignore", message=f"(?s).*{_warning}")

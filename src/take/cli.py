@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import copy
 import os
-import re
-import warnings
+import signal
 from pathlib import Path
 from typing import Any
 
 import click
 from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.cli.utils import KedroCliError
+from kedro.framework.project import settings
 from kedro.framework.startup import ProjectMetadata
 from kedro.utils import find_kedro_project
-from kedro.validation.exceptions import ParameterValidationError
 
+from take.cli_errors import KEPT, check_options, message_for_user
 from take.errors import TakeError
-
-# Warnings that only our dependencies can fix: Kedro's on the option its users know, and
-# OmegaConf's on the old name of a function, which Kedro and kedro-mlflow call.
-for _warning in ("Option '--pipeline' is deprecated", "register_new_resolver"):
-    warnings.filterwarnings("ignore", message=f"(?s).*{_warning}")
 
 
 @click.group(name="take")
@@ -38,6 +34,7 @@ def _command(name: str, runner: str, help_text: str | None) -> click.Command:
         if name == "run" or parameter.name != "runner"  # another runner would run
     ]
     for parameter in command.params:
+        parameter.callback = _callback_for_user(parameter)
         if parameter.name == "runner":
             parameter.default = runner
 
@@ -47,10 +44,18 @@ def _command(name: str, runner: str, help_text: str | None) -> click.Command:
             raise click.UsageError("--async is not supported: run without it.")
         # Relative paths, mlflow.yml's among them, start at the project wherever `kedro` is called.
         os.chdir(find_kedro_project(Path.cwd()) or Path.cwd())
+        options = {"runner": runner, **options}
+        conf = Path(options.get("conf_source") or settings.CONF_SOURCE)
+        env = options.get("env") or os.environ.get("KEDRO_ENV") or "local"
         try:
-            return (kedro_run.callback or kedro_run)(**{"runner": runner, **options})
+            check_options(options, conf, env)
+            return (kedro_run.callback or kedro_run)(**options)
+        except KeyboardInterrupt as error:
+            raise _stopped(128 + signal.SIGINT) from error
+        except SystemExit as error:
+            raise _stopped(error.code) from error
         except Exception as error:
-            message = _message_for_user(error)
+            message = message_for_user(error, conf, env)
             if message is None:
                 raise
             raise click.ClickException(message) from error
@@ -59,16 +64,25 @@ def _command(name: str, runner: str, help_text: str | None) -> click.Command:
     return command
 
 
-def _message_for_user(error: BaseException | None) -> str | None:
-    """The message of the first error in the chain of causes that a user can fix, if any."""
-    while error is not None:
-        if isinstance(error, TakeError):
-            return str(error)
-        if isinstance(error, ParameterValidationError):
-            # Pydantic adds its own type tags and links to each problem.
-            return re.sub(r" \[type=.*\]|\n.*errors\.pydantic\.dev.*", "", str(error))
-        error = error.__cause__ or error.__context__
-    return None
+def _stopped(code: object) -> SystemExit:
+    """One line for a run that Ctrl-C, `kill` or a closed terminal has stopped."""
+    if isinstance(code, int) and code > 128:
+        name = signal.Signals(code - 128).name
+        click.echo(f"Stopped by {name}: {KEPT}.", err=True)
+    return SystemExit(code)
+
+
+def _callback_for_user(parameter: click.Parameter) -> Any:
+    """Kedro's own errors on the form of an option come with advice to look at a traceback."""
+    kedro_callback = parameter.callback
+
+    def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
+        try:
+            return kedro_callback(context, option, value) if kedro_callback else value
+        except KedroCliError as error:
+            raise click.BadParameter(str(error), context, option) from error
+
+    return callback
 
 
 run = _command("run", "take.reuse.runner.ReusingRunner", kedro_run.help)
@@ -96,9 +110,11 @@ def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
 
     outcome = verify_folder(folder or metadata.project_path / "data", check_release)
     for leftover in outcome.leftovers:
-        click.echo(f"left by an interrupted run, safe to delete: {leftover}")
+        click.echo(f"left by an interrupted run, `kedro tidy` removes it: {leftover}")
     for problem in outcome.problems:
         click.secho(problem, fg="red", err=True)
+    if outcome.superseded:
+        click.echo(f"{len(outcome.superseded)} of these are superseded: `kedro tidy` removes them.")
     click.echo(f"{outcome.checked} artifacts checked, {len(outcome.problems)} problems.")
     if outcome.problems:
         raise SystemExit(1)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 from take.text.format import escaped
 
@@ -56,3 +60,20 @@ def closest(word: str, known: Iterable[str]) -> str:
     if not near and len(names) > _MOST_NAMES:
         listed += f" and {len(names) - _MOST_NAMES:,} others"
     return f"did you mean {listed}?" if near else f"use one of {listed}."
+
+
+def problems(error: ValidationError) -> str:
+    """What pydantic found wrong, each with its place, without type tags and links.
+
+    >>> from pydantic import TypeAdapter, ValidationError
+    >>> try:
+    ...     TypeAdapter(dict[str, int]).validate_python({"rows": "many"})
+    ... except ValidationError as error:
+    ...     problems(error)
+    'rows: Input should be a valid integer, unable to parse string as an integer'
+    """
+    return "; ".join(
+        f"{'.'.join(str(part) for part in problem['loc']) or 'entry'}: "
+        f"{problem['msg'].removeprefix('Value error, ')}"
+        for problem in error.errors()
+    )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
@@ -52,8 +55,15 @@ class RequestHooks:
         self._n_classes = len(spec.labels or ())
 
     @hook_impl
-    def before_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
-        """Refuse a budget beyond the pool before a language model is trained for it."""
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Refuse versions that are not there, and a budget beyond the pool."""
+        _check_versions(run_params.get("load_versions") or {}, pipeline, catalog)
+        self._check_budget(pipeline, catalog)
+
+    def _check_budget(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+        """Before a language model is trained for it."""
         from take.corpus.budget import Budget
 
         budget, sampling = "params:distillation.budget", "params:generation.sampling"
@@ -71,6 +81,29 @@ class RequestHooks:
                     where="generation.sampling.rows",
                     remedy=f"generate at least {most * self._n_classes} rows, or lower the budget",
                 )
+
+
+def _check_versions(
+    versions: Mapping[str, str], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+) -> None:
+    from take.datasets.artifact import Artifact
+
+    for name, version in versions.items():
+        dataset = catalog.get(name) if name in pipeline.datasets() else None
+        if not isinstance(dataset, Artifact) or not dataset.is_pinned:
+            raise InputError(
+                f"this run reads no versions of {name!r}",
+                where="--load-versions",
+                remedy="leave it out",
+            )
+        folder = Path(dataset._filepath)
+        made = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        if made and version not in made:
+            raise InputError(
+                f"there is no version {version!r} of {name!r}",
+                where="--load-versions",
+                remedy=closest(version, made),
+            )
 
 
 def chosen_corpus(context: KedroContext) -> str:
@@ -94,6 +127,40 @@ def _setting(context: KedroContext, name: str) -> Any:
     """What `--params`, or else globals.yml, sets for all stages at once."""
     given = context.config_loader.runtime_params or {}
     return given.get(name, context.config_loader["globals"].get(name))
+
+
+class SignalHooks:
+    """Lets `kill` and a closed terminal end a run as Ctrl-C does, cleaning up on the way out."""
+
+    _signals = tuple(
+        getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+    )
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self) -> None:
+        """Handle the signals that would end the process at once; leave others' handlers alone."""
+        self._exchange(signal.SIG_DFL, _exit)
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self) -> None:
+        """Let them end the process at once again."""
+        self._exchange(_exit, signal.SIG_DFL)
+
+    @hook_impl(trylast=True)
+    def on_pipeline_error(self) -> None:
+        """Let them end the process at once again."""
+        self._exchange(_exit, signal.SIG_DFL)
+
+    def _exchange(self, before: Any, after: Any) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # only the main thread may
+        for number in self._signals:
+            if signal.getsignal(number) is before:
+                signal.signal(number, after)
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 class EstimateRunner(SequentialRunner):

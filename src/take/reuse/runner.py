@@ -44,19 +44,13 @@ class ReusingRunner(SequentialRunner):
         run_id: str | None = None,
     ) -> None:
         load_counts = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
-        done: set[Node] = set()
         for node in pipeline.nodes:
             reason = reason_to_run(node, catalog)
             if reason:
                 _logger.info("Running '%s': %s.", node.name, reason)
-                try:
-                    Task(node, catalog, False, hook_manager, run_id).execute()
-                except Exception:
-                    self._suggest_resume_scenario(pipeline, done, catalog)
-                    raise
+                Task(node, catalog, False, hook_manager, run_id).execute()
             else:
                 _logger.info("Reusing the outputs of '%s': nothing changed.", node.name)
-            done.add(node)
             self._release_datasets(node, catalog, load_counts, pipeline)
 
 
