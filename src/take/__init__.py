@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from typing import Any, cast
 
 __version__ = "0.1.0"
@@ -19,12 +18,3 @@ for _switch in (
     os.environ[_switch] = "true"
 # OpenVINO has no such switch: it reports conversions if this package can be imported.
 sys.modules.setdefault("openvino_telemetry", cast(Any, None))
-
-# Warnings that only our dependencies can fix: Kedro's on the option its users know, OmegaConf's on
-# the old name of a function that Kedro and kedro-mlflow call, MLflow's on a class of kedro-mlflow.
-for _warning in (
-    "Option '--pipeline' is deprecated",
-    "register_new_resolver",
-    "Add type hints to the `predict` method",
-):
-    warnings.filterwarnings("ignore", message=f"(?s).*{_warning}")

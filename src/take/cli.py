@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import signal
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,11 @@ from kedro.utils import find_kedro_project
 
 from take.cli_errors import KEPT, check_options, message_for_user
 from take.errors import TakeError
+
+# Warnings that only our dependencies can fix: Kedro's on the option its users know, and
+# OmegaConf's on the old name of a function, which Kedro and kedro-mlflow call.
+for _warning in ("Option '--pipeline' is deprecated", "register_new_resolver"):
+    warnings.filterwarnings("ignore", message=f"(?s).*{_warning}")
 
 
 @click.group(name="take")
