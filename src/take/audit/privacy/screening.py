@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from take.audit.privacy.copies import CopyIndex, CopySettings, copy_summary
+from take.audit.intervals import Estimate, proportion_interval
 from take.audit.privacy.pii import ALL_KINDS, PiiSettings, find_pii, masked
 from take.audit.privacy.report import Copies, CopySummary, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.copies import CopyFindings, CopyIndex, CopySettings
 from take.text.normalise import fold_to_ascii, text_rows
 
 FINDING_COLUMNS = {
@@ -87,6 +88,34 @@ def screened(
             real_rows=real_rows,
             pii=personal_data,
         ),
+    )
+
+
+def copy_summary(found: CopyFindings) -> CopySummary:
+    """The figures of a report.
+
+    For real rows that nothing was trained on, they are the baseline: so many rows overlap with the
+    reference by chance, or because the corpus repeats itself.
+
+    >>> index = CopyIndex([("a dull film",)], CopySettings())
+    >>> summary = copy_summary(index.find([("A dull film!",), ("no",)]))
+    >>> summary.verbatim, summary.copied, round(summary.copied_low, 3)
+    (1, 0.5, 0.013)
+    """
+    kinds = Counter(finding.kind for finding in found.findings)
+    share = Estimate(value=0.0, low=0.0, high=1.0)
+    if found.n_queries:
+        share = proportion_interval(len(found.findings), found.n_queries)
+    spans = (finding.span_words for finding in found.findings)
+    return CopySummary(
+        rows=found.n_queries,
+        verbatim=kinds["verbatim"],
+        near_copies=kinds["near_copy"],
+        shared_spans=kinds["shared_span"],
+        longest_span=max(int(found.longest_spans.max(initial=0)), max(spans, default=0)),
+        copied=share.value,
+        copied_low=share.low,
+        copied_high=share.high,
     )
 
 

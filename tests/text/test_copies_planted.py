@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import yaml
 
-from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
+from take.audit.privacy.screening import copy_summary
 from take.corpus.ingest import IngestionSettings, ingest
 from take.corpus.sources import CorpusSource
 from take.corpus.spec import select_corpus
+from take.text.copies import CopyFindings, CopyIndex, CopySettings
 from take.text.normalise import TextRow, text_rows, words
 from tests.conftest import ROOT
 
