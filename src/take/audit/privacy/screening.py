@@ -64,13 +64,13 @@ def screened(
 
     @cache  # searched only once something was found: mostly nothing is
     def in_corpus() -> frozenset[str]:
-        return frozenset(value for *_, value in _personal_data(corpus, columns, pii))
+        return personal_values(corpus, columns, pii)
 
-    personal_data: dict[Table, PiiCounts] = {}
+    counted: dict[Table, PiiCounts] = {}
     for name, table in tables.items():
         kinds: Counter[str] = Counter()
         with_any, known = set(), set()
-        for row, kind, shown, value in _personal_data(table, columns, pii):
+        for row, kind, shown, value in personal_data(table, columns, pii):
             kinds[kind] += 1
             with_any.add(row)
             is_known = value in in_corpus()
@@ -78,7 +78,7 @@ def screened(
                 known.add(row)
             where = "corpus" if is_known else ""
             rows.append((name, ids[name][row], kind, where, "", float("nan"), shown))
-        personal_data[name] = PiiCounts(
+        counted[name] = PiiCounts(
             rows=len(with_any), in_corpus=len(known), kinds=dict(sorted(kinds.items()))
         )
     return Screened(
@@ -86,7 +86,7 @@ def screened(
         ScreeningCounts(
             copies={name: Copies(**found) for name, found in copied.items()},
             real_rows=real_rows,
-            pii=personal_data,
+            pii=counted,
         ),
     )
 
@@ -119,7 +119,14 @@ def copy_summary(found: CopyFindings) -> CopySummary:
     )
 
 
-def _personal_data(
+def personal_values(
+    table: pd.DataFrame, columns: Sequence[str], settings: PiiSettings
+) -> frozenset[str]:
+    """All personal data of a table, each in one spelling."""
+    return frozenset(value for *_, value in personal_data(table, columns, settings))
+
+
+def personal_data(
     table: pd.DataFrame, columns: Sequence[str], settings: PiiSettings
 ) -> Iterator[tuple[int, str, str, str]]:
     """Row, kind, how it may be shown, and its value: one, however a number is written."""
