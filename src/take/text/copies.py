@@ -18,7 +18,7 @@ from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Int64
 from take.rows.pairs import Matches, Pairs
-from take.text.normalise import TextRow, joined, n_words, row_key, text_key, words
+from take.text.normalise import TextRow, bare_words, joined, n_words, row_key, text_key
 from take.text.overlap import NearTexts
 from take.text.spans import SpanIndex, longest_shared_run, span_text
 
@@ -182,7 +182,7 @@ span='A dull film about')
     def _long_texts(self, row: TextRow) -> list[str]:
         if len(row) == 1:
             return []  # the whole row
-        return [text for text in row if len(words(text)) >= _LONG_TEXT_WORDS]
+        return [text for text in row if len(bare_words(text)) >= _LONG_TEXT_WORDS]
 
 
 def _texts_per_row(rows: Sequence[TextRow], name: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from take.audit.intervals import Estimate, proportion_interval
-from take.audit.privacy.pii import ALL_KINDS, PiiSettings, find_pii, masked
+from take.audit.privacy.pii import ALL_KINDS, PiiSettings, digits_together, find_pii, masked
 from take.audit.privacy.report import Copies, CopySummary, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.copies import CopyFindings, CopyIndex, CopySettings
@@ -133,6 +133,6 @@ def personal_data(
     for column in columns:
         texts = table[column].tolist()
         for row, kind, start, end in find_pii(texts, settings.kinds or ALL_KINDS, settings.engine):
-            folded = fold_to_ascii(texts[row][start:end]).text
+            folded = digits_together(fold_to_ascii(texts[row][start:end]).text)
             value = "".join(filter(str.isalnum, folded)).casefold()
             yield row, kind, masked(texts[row], start, end), value
