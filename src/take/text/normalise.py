@@ -37,7 +37,7 @@ _UNSEEN = frozenset(
     | set(range(0xE0100, 0xE01F0))
 )
 _ACCENTS = range(0x0300, 0x0370)
-# Lower-case letters that are or whose capitals are easily taken for a Latin letter.
+# Lower-case letters that are, or whose capitals are easily taken for a Latin letter.
 _LOOK_ALIKES = dict(
     zip(
         "авекмнорстухіјѕһԁԛԝӏαβγεζηικμνορτυχωıøłđħɑɡᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
@@ -68,17 +68,16 @@ def _fold(character: str) -> str:
     return f" {character} " if is_word else character
 
 
-def _fold_further(character: str) -> str:
-    """The same, without accents, and look-alikes made Latin letters."""
-    if ord(character) in _UNSEEN:
-        return ""
-    parts = unicodedata.normalize("NFD", character)
-    bare = unicodedata.normalize("NFC", "".join(c for c in parts if ord(c) not in _ACCENTS))
-    return "".join(_fold(_LOOK_ALIKES.get(c, c)) for c in bare)
+def _seen(character: str) -> str:
+    """Nothing for an accent, for a mark inside a word, and for what nobody sees."""
+    is_unseen = ord(character) in _UNSEEN or unicodedata.category(character) == "Cf"
+    is_mark = ord(character) in _ACCENTS or character in _WITHIN_WORDS
+    return "" if is_unseen or is_mark else character
 
 
 _FOLDING = _Folding(_fold)
-_FURTHER_FOLDING = _Folding(_fold_further)
+_SEEN = _Folding(_seen)
+_LATIN_FOLDING = _Folding(lambda character: _fold(_LOOK_ALIKES.get(character, character)))
 
 
 def words(text: str) -> list[str]:
@@ -103,7 +102,11 @@ def bare_words(text: str) -> list[str]:
     >>> bare_words("Café Mоvіе")  # with three Cyrillic letters
     ['cafe', 'movie']
     """
-    return _casefolded(text).translate(_FURTHER_FOLDING).split()
+    if not text.isascii():
+        # First, so that nothing hides between two characters that make up one. Before the normal
+        # form, too, which makes a blank and an accent of "´".
+        text = unicodedata.normalize("NFKD", text.translate(_SEEN)).translate(_SEEN)
+    return _casefolded(text).translate(_LATIN_FOLDING).split()
 
 
 def _casefolded(text: str) -> str:
