@@ -168,8 +168,8 @@ def train_texts() -> list[str]:
     """The train rows of the built-in corpus that are long enough for halves to mean something."""
     corpora = yaml.safe_load(CORPORA.read_text())["corpora"]
     source = CorpusSource("rotten_tomatoes", select_corpus(corpora, "rotten_tomatoes"))
-    rows: Sequence[str] = ingest(source.read(), IngestionSettings(budget="20/class")).corpus["text"]
-    return [text for text in rows if len(text.split()) >= FEWEST_WORDS]
+    corpus = ingest(source.read(), IngestionSettings(budget="20/class")).corpus
+    return [text for text in corpus["text"] if len(text.split()) >= FEWEST_WORDS]
 
 
 class CopyHunt:
@@ -222,8 +222,8 @@ def main() -> None:
     print(f"\n| disguise of personal data | {' | '.join(PII)} | clean rows |")
     print("|---|---|---|---|---|")
     for name, disguise in PII_DISGUISES.items():
-        shares = [pii_found(hunt.clean, disguise, kind) for kind in (*PII, None)]
-        print(f"| {name} | {' | '.join(map(percent, shares))} |", flush=True)
+        found = [pii_found(hunt.clean, disguise, kind) for kind in (*PII, None)]
+        print(f"| {name} | {' | '.join(map(percent, found))} |", flush=True)
 
 
 if __name__ == "__main__":
