@@ -15,7 +15,6 @@ from take.audit.balance.measure import measure_balance as measure
 from take.audit.balance.report import BalanceReport
 from take.audit.balance.slices import KnownAccuracy, known_accuracy
 from take.audit.balance.terms import BalanceSettings
-from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceSettings, measure_tables
 from take.audit.privacy.membership import (
     Membership,
@@ -54,6 +53,7 @@ from take.reuse.provenance import Provenance, stage_costs
 from take.rows.arrays import Int64
 from take.rows.labelled import class_sizes
 from take.selection.selection_report import SelectionReport
+from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
 
