@@ -87,13 +87,13 @@ def load(n_corpora: int = 5, n_runs: int = 2) -> None:
         outputs = ["".join(each.communicate()) for each in running]
         codes = [each.returncode for each in running]
         waited = sum("Waiting for another run" in output for output in outputs)
-        print(f"{len(running)} runs at once: exit codes {sorted(set(codes))}, {waited} waited, ")
+        print(f"{len(running)} runs at once: exit codes {sorted(set(codes))}, {waited} waited,")
         print(f"{time.perf_counter() - began:.0f} s, {check_releases(project)} releases")
         for code, output in zip(codes, outputs, strict=True):
             if code or "Traceback" in output or "not tracked" in output:
                 print(output)
         print(_tracked(project))
-        print(project.kedro("verify").splitlines()[-1])
+        print(_verified(project))
 
 
 def soak(n_runs: int = 50) -> None:
@@ -113,7 +113,7 @@ def soak(n_runs: int = 50) -> None:
         project.kedro("tidy", "--keep=1", "--yes")
         print("after `kedro tidy --keep=1`:")
         _print_state(n_runs, project, temporary)
-        print(project.kedro("verify").splitlines()[-1])
+        print(_verified(project))
 
 
 def _print_state(run: int, project: Any, temporary: Path) -> None:
@@ -125,6 +125,11 @@ def _print_state(run: int, project: Any, temporary: Path) -> None:
     children = len(psutil.Process().children(recursive=True))
     columns = (f"{run:4}", f"{len(files):6}", f"{len(others):12}", f"{megabytes:6.1f}")
     print(*columns, f"{left:10}", f"{children:10}", flush=True)
+
+
+def _verified(project: Any) -> str:
+    lines = project.kedro("verify").splitlines()
+    return next(line for line in lines if "artifacts checked" in line)
 
 
 def _tracked(project: Any) -> str:
