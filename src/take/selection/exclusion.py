@@ -37,26 +37,7 @@ def excluded_rows(
     for name, label, budget in _groups(rows, budgets, scope):
         mine = found if label is None else found[found["label"] == label]
         candidates = len(rows) if label is None else int((rows["label"] == label).sum())
-        blocked = mine[mine["blocked"]]
-        if blocked.empty or candidates - len(blocked) >= budget:
-            enough = candidates - len(mine) >= budget
-            if not enough and len(mine) > len(blocked):
-                _logger.warning(
-                    "%s: %s candidates that the privacy gate will mark for review are not "
-                    "excluded, because too few others are left.",
-                    name,
-                    len(mine) - len(blocked),
-                )
-            parts.append(mine if enough else blocked)
-            continue
-        raise InputError(
-            f"{candidates - len(blocked)} of {candidates} candidates are left: the privacy gate "
-            f"would block the others ({_counted(blocked)})",
-            where=name,
-            allowed=f"at least {budget} candidates (the budget)",
-            remedy="lower the budget, generate a larger pool (generation.sampling.rows), or look "
-            "at objections.parquet",
-        )
+        parts.append(_excluded(name, mine, candidates, budget))
     excluded = pd.concat([found.iloc[:0], *parts]).drop(columns="blocked")
     if len(excluded):
         _logger.info(
@@ -66,6 +47,31 @@ def excluded_rows(
             _counted(excluded),
         )
     return excluded.reset_index(drop=True)
+
+
+def _excluded(name: str, against: pd.DataFrame, candidates: int, budget: int) -> pd.DataFrame:
+    """What is excluded of a group with so many candidates."""
+    blocked = against[against["blocked"]]
+    left = candidates - len(blocked)
+    if len(blocked) and left < budget:
+        raise InputError(
+            f"{left} of {candidates} candidates are left: the privacy gate would block the others "
+            f"({_counted(blocked)})",
+            where=name,
+            allowed=f"at least {budget} candidates (the budget)",
+            remedy="lower the budget, generate a larger pool (generation.sampling.rows), or look "
+            "at objections.parquet",
+        )
+    if candidates - len(against) >= budget:
+        return against
+    if len(against) > len(blocked):
+        _logger.warning(
+            "%s: %s candidates that the privacy gate will mark for review are not excluded, "
+            "because too few others are left.",
+            name,
+            len(against) - len(blocked),
+        )
+    return blocked
 
 
 def _groups(
