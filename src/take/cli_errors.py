@@ -29,7 +29,8 @@ KEPT = "what was made before is kept, and the next run continues from there"
 _ABOUT_SETTINGS = re.compile(
     "when parsing config for dataset|is not a valid dataset configuration"
     "|must only contain arguments valid|Failed to instantiate dataset|cannot be instantiated"
-    "|Cannot merge incompatible container types|Duplicate keys found in|No files of YAML or JSON format|configuration path"
+    "|Cannot merge incompatible container types|Duplicate keys found in"
+    "|No files of YAML or JSON format|configuration path"
 )
 _RUNNERS = ("ParallelRunner", "SequentialRunner", "ThreadRunner")
 _DISK = {
