@@ -13,7 +13,7 @@ PARAMS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TOKENIZERS_PARALLELISM ?= true
 
-.PHONY: help distill estimate evaluate results check test lint format types bench viz mlflow verify lock clean
+.PHONY: help distill estimate evaluate results check test fuzz lint format types bench viz mlflow verify lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -55,6 +55,9 @@ check: lint types  ## Lint, types and the tests without models or `kedro` proces
 
 test: lint types  ## Lint, types and the whole test suite
 	$(PYTEST) --dist=loadfile
+
+fuzz: .venv/installed  ## Try 2,100 bad data files, settings and command lines (a quarter of an hour)
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 lint: .venv/installed  ## Check style
 	$(BIN)/ruff check

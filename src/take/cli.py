@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.cli.utils import KedroCliError
 from kedro.framework.project import settings
@@ -79,14 +80,19 @@ def _stopped(code: object) -> SystemExit:
 
 
 def _callback_for_user(parameter: click.Parameter) -> Any:
-    """Kedro's own errors on the form of an option come with advice to look at a traceback."""
+    """One message on the form of an option: values are YAML, which raises errors of many kinds."""
     kedro_callback = parameter.callback
 
     def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
         try:
             return kedro_callback(context, option, value) if kedro_callback else value
+        except click.UsageError:
+            raise
         except KedroCliError as error:
             raise click.BadParameter(str(error), context, option) from error
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            reason = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+            raise click.BadParameter(f"a value is not YAML: {reason}", context, option) from error
 
     return callback
 

@@ -29,7 +29,8 @@ KEPT = "what was made before is kept, and the next run continues from there"
 _ABOUT_SETTINGS = re.compile(
     "when parsing config for dataset|is not a valid dataset configuration"
     "|must only contain arguments valid|Failed to instantiate dataset|cannot be instantiated"
-    "|Duplicate keys found in|No files of YAML or JSON format|configuration path"
+    "|Cannot merge incompatible container types|Duplicate keys found in"
+    "|No files of YAML or JSON format|configuration path"
 )
 _RUNNERS = ("ParallelRunner", "SequentialRunner", "ThreadRunner")
 _DISK = {
@@ -157,9 +158,9 @@ def message_for_user(error: BaseException, conf: Path, env: str) -> str | None:
     for found in chain:
         if isinstance(found, OmegaConfBaseException):
             return str(_unresolved(found, conf, env))
-        if isinstance(found, MissingConfigException | ValueError | DatasetError) and (
-            _ABOUT_SETTINGS.search(str(found))
-        ):
+        if isinstance(
+            found, MissingConfigException | ValueError | TypeError | DatasetError
+        ) and _ABOUT_SETTINGS.search(str(found)):
             problem = " ".join(str(found).split()).rstrip(".")
             return str(InputError(problem, where=str(conf), remedy="correct the settings there"))
     number, name = _disk_problem(chain)

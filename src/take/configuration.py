@@ -68,20 +68,20 @@ def _check_file(path: Path) -> None:
     if root is None:
         return
     if not isinstance(root, yaml.MappingNode):
-        _refuse(
+        raise _refusal(
             _at(path, root.start_mark), "it holds no settings", "lines of the form 'name: value'"
         )
     sizes: dict[int, int] = {}
     _check_node(root, path, sizes)
     if sizes[id(root)] > _MOST_NODES:
-        _refuse(
+        raise _refusal(
             str(path),
             f"its aliases stand for {sizes[id(root)]:,} values",
             f"at most {_MOST_NODES:,}",
         )
     for name, _ in root.value:
         if name.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
-            _refuse(
+            raise _refusal(
                 _at(path, name.start_mark), f"the name {name.value!r} is not text", "quoted names"
             )
 
@@ -95,30 +95,41 @@ def _compose(path: Path) -> yaml.Node | None:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _MOST_LEVELS:
-                _refuse(_at(path, event.start_mark), "settings are nested too deeply", "50 levels")
-        return yaml.compose(text, Loader=_LOADER)
+                raise _refusal(
+                    _at(path, event.start_mark), "settings are nested too deeply", "50 levels"
+                )
+        root: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
     except UnicodeDecodeError as error:
         above = error.object[: error.start].count(b"\n")
-        _refuse(f"{path}, line {above + 1}", "a byte is not UTF-8", "text in UTF-8")
+        raise _refusal(
+            f"{path}, line {above + 1}", "a byte is not UTF-8", "text in UTF-8"
+        ) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", "")
         lines = text.split("\n")[mark.line : mark.line + 1] if mark else []
         hint = " (the line holds a tab)" if "\t" in "".join(lines) else ""
-        _refuse(_at(path, mark), f"this is not YAML: {problem}{hint}", "YAML, indented by spaces")
+        raise _refusal(
+            _at(path, mark), f"this is not YAML: {problem}{hint}", "YAML, indented by spaces"
+        ) from error
     except OSError as error:
-        _refuse(str(path), f"it cannot be read ({error.strerror})", "a readable file")
+        raise _refusal(
+            str(path), f"it cannot be read ({error.strerror})", "a readable file"
+        ) from error
+    return root
 
 
 def _check_node(node: yaml.Node, path: Path, sizes: dict[int, int]) -> None:
     """Refuse tags, repeated names and names that are no values; count the nodes."""
     if id(node) in sizes:
         if not sizes[id(node)]:
-            _refuse(_at(path, node.start_mark), "an alias stands for itself", "values")
+            raise _refusal(_at(path, node.start_mark), "an alias stands for itself", "values")
         return
     sizes[id(node)] = 0
     if node.tag not in _TAGS:
-        _refuse(_at(path, node.start_mark), f"the tag {node.tag!r} is not read", "plain YAML")
+        raise _refusal(
+            _at(path, node.start_mark), f"the tag {node.tag!r} is not read", "plain YAML"
+        )
     children: list[yaml.Node] = []
     if isinstance(node, yaml.SequenceNode):
         children = node.value
@@ -126,10 +137,10 @@ def _check_node(node: yaml.Node, path: Path, sizes: dict[int, int]) -> None:
         seen: dict[str, yaml.Node] = {}
         for name, value in node.value:
             if not isinstance(name, yaml.ScalarNode) or name.tag == "tag:yaml.org,2002:null":
-                _refuse(_at(path, name.start_mark), "a name is not one word", "name: value")
+                raise _refusal(_at(path, name.start_mark), "a name is not one word", "name: value")
             if name.value in seen:
                 first = seen[name.value].start_mark.line + 1
-                _refuse(
+                raise _refusal(
                     _at(path, name.start_mark),
                     f"{name.value!r} is set again, after line {first}",
                     "each name once",
@@ -145,5 +156,5 @@ def _at(path: Path, mark: Any) -> str:
     return f"{path}, line {mark.line + 1}" if mark else str(path)
 
 
-def _refuse(where: str, problem: str, allowed: str) -> Any:
-    raise InputError(problem, where=where, allowed=allowed, remedy="correct the file")
+def _refusal(where: str, problem: str, allowed: str) -> InputError:
+    return InputError(problem, where=where, allowed=allowed, remedy="correct the file")

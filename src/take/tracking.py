@@ -92,7 +92,8 @@ class TrackingHooks:
             logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)
             for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-            set_telemetry_client()  # off, if a notebook has imported MLflow before this package
+            # Off, also where a notebook has imported MLflow before this package.
+            set_telemetry_client()  # type: ignore[no-untyped-call]
             self._mlflow_hook = MlflowHook()
             self._mlflow_hook.after_context_created(context)
 
@@ -114,10 +115,11 @@ class TrackingHooks:
         self._is_open = not hook._already_active_mlflow
         hook.before_pipeline_run(run_params, pipeline, catalog)
         self._is_available = hook._is_mlflow_enabled
-        if self._is_available and self._is_open:
+        active = mlflow.active_run()
+        if self._is_open and active is not None:
             mlflow.set_tag(PROCESS_TAG, this_process())
-            experiment = mlflow.active_run().info.experiment_id
-            end_abandoned_runs(hook.mlflow_config.server._mlflow_client, experiment)
+            client = hook.mlflow_config.server._mlflow_client
+            end_abandoned_runs(client, active.info.experiment_id)
 
     def _log_settings(self, pipeline: Pipeline, catalog: Catalog) -> None:
         import mlflow

@@ -70,8 +70,8 @@ def prepare_database(path: Path) -> None:
     for leftover in path.parent.glob(f".*{TEMPORARY_SUFFIX}.{path.name}*"):
         leftover.unlink(missing_ok=True)
     with atomic_path(path) as temporary:
-        engine = create_sqlalchemy_engine(f"sqlite:///{temporary}")
-        _initialize_tables(engine)
+        engine = create_sqlalchemy_engine(f"sqlite:///{temporary}")  # type: ignore[no-untyped-call]
+        _initialize_tables(engine)  # type: ignore[no-untyped-call]
         engine.dispose()
 
 
@@ -99,6 +99,7 @@ def _is_alive(process: str) -> bool:
 
     _, number, started = process.rsplit(":", 2)
     try:
-        return abs(psutil.Process(int(number)).create_time() - float(started)) < 2
+        began: float = psutil.Process(int(number)).create_time()
     except psutil.Error:
         return False
+    return abs(began - float(started)) < 2
