@@ -128,7 +128,7 @@ def _print_state(run: int, project: Any, temporary: Path) -> None:
 
 
 def _verified(project: Any) -> str:
-    lines = project.kedro("verify").splitlines()
+    lines: list[str] = project.kedro("verify").splitlines()
     return next(line for line in lines if "artifacts checked" in line)
 
 
