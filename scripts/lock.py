@@ -51,7 +51,7 @@ torch==2.13.0+cpu
 """
 
 _CUDA = re.compile(r"(nvidia|cuda|triton)[a-z0-9-]*==")
-# A package by which OpenVINO reports its use home.
+# OpenVINO's telemetry.
 _LEFT_OUT = "openvino-telemetry=="
 
 

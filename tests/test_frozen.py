@@ -1,4 +1,4 @@
-"""Settings do not read truth values as numbers."""
+"""Settings do not read Booleans as numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user can fix, said in one message: options of `kedro run`, settings, disks."""
+"""Errors that a user can fix, each as one message: options of `kedro run`, settings, disks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from take.errors import InputError, TakeError, closest
 
 KEPT = "what was made before is kept, and the next run continues from there"
 
-# What Kedro says of entries of the catalog, of two files that set one name, of absent files.
+# Kedro's messages about entries of the catalog, of two files that set one name, of absent files.
 _ABOUT_SETTINGS = re.compile(
     "when parsing config for dataset|is not a valid dataset configuration"
     "|must only contain arguments valid|Failed to instantiate dataset|cannot be instantiated"
@@ -38,8 +38,8 @@ _DISK = {
     errno.EDQUOT: "make room: your quota is used up",
     errno.EFBIG: "allow larger files (ulimit -f), or use another disk",
     errno.EROFS: "make the disk writable",
-    errno.EACCES: "get the right to read and write it",
-    errno.EPERM: "get the right to read and write it",
+    errno.EACCES: "get permission to read and write it",
+    errno.EPERM: "get permission to read and write it",
     errno.ENOTDIR: "a file is where a folder should be: move it away",
     errno.EEXIST: "a file is where a folder should be: move it away",
     errno.EISDIR: "a folder is where a file should be: move it away",

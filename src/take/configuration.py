@@ -76,7 +76,7 @@ def _check_file(path: Path) -> None:
     if sizes[id(root)] > _MOST_NODES:
         raise _refusal(
             str(path),
-            f"its aliases stand for {sizes[id(root)]:,} values",
+            f"its aliases expand to {sizes[id(root)]:,} values",
             f"at most {_MOST_NODES:,}",
         )
     for name, _ in root.value:
@@ -96,7 +96,9 @@ def _compose(path: Path) -> yaml.Node | None:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _MOST_LEVELS:
                 raise _refusal(
-                    _at(path, event.start_mark), "settings are nested too deeply", "50 levels"
+                    _at(path, event.start_mark),
+                    "settings are nested too deeply",
+                    f"at most {_MOST_LEVELS} levels",
                 )
         root: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
     except UnicodeDecodeError as error:
@@ -123,7 +125,7 @@ def _check_node(node: yaml.Node, path: Path, sizes: dict[int, int]) -> None:
     """Refuse tags, repeated names and names that are no values; count the nodes."""
     if id(node) in sizes:
         if not sizes[id(node)]:
-            raise _refusal(_at(path, node.start_mark), "an alias stands for itself", "values")
+            raise _refusal(_at(path, node.start_mark), "an alias refers to itself", "values")
         return
     sizes[id(node)] = 0
     if node.tag not in _TAGS:
@@ -137,7 +139,7 @@ def _check_node(node: yaml.Node, path: Path, sizes: dict[int, int]) -> None:
         seen: dict[str, yaml.Node] = {}
         for name, value in node.value:
             if not isinstance(name, yaml.ScalarNode) or name.tag == "tag:yaml.org,2002:null":
-                raise _refusal(_at(path, name.start_mark), "a name is not one word", "name: value")
+                raise _refusal(_at(path, name.start_mark), "a key is not a string", "name: value")
             if name.value in seen:
                 first = seen[name.value].start_mark.line + 1
                 raise _refusal(

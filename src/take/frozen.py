@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_val
 class Frozen(BaseModel):
     """A pydantic model that cannot be changed and refuses fields it does not know.
 
-    A truth value is not a number, though pydantic reads `true` as 1.
+    A Boolean is not a number, though pydantic reads `true` as 1.
 
     >>> class Settings(Frozen):
     ...     rows: int = 5
@@ -32,22 +32,22 @@ class Frozen(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _no_truth_value_as_number(cls, given: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+    def _no_boolean_as_number(cls, given: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
         model = read(given)
         for name, value in given.items() if isinstance(given, dict) else ():
-            if _has_lost_a_truth_value(value, getattr(model, name, None)):
+            if _is_boolean_read_as_number(value, getattr(model, name, None)):
                 raise ValueError(f"{name} is {str(value).lower()}, not a number")
         return model
 
 
-def _has_lost_a_truth_value(given: Any, value: Any) -> bool:
-    """Whether a truth value was read as a number, also within a list or a dictionary."""
+def _is_boolean_read_as_number(given: Any, value: Any) -> bool:
+    """Whether a Boolean was read as a number, also within a list or a dictionary."""
     if isinstance(given, bool):
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if isinstance(given, (list, tuple)) and isinstance(value, (list, tuple)):
-        return any(map(_has_lost_a_truth_value, given, value))
+        return any(map(_is_boolean_read_as_number, given, value))
     if isinstance(given, dict) and isinstance(value, dict):
-        return any(_has_lost_a_truth_value(given[key], value.get(key)) for key in given)
+        return any(_is_boolean_read_as_number(given[key], value.get(key)) for key in given)
     return False
 
 

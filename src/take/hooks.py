@@ -59,7 +59,7 @@ class RequestHooks:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
         """Refuse versions that are not there, and a budget beyond the pool."""
-        _check_versions(run_params.get("load_versions") or {}, pipeline, catalog)
+        _check_pinned(run_params.get("load_versions") or {}, pipeline, catalog)
         self._check_budget(pipeline, catalog)
 
     def _check_budget(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
@@ -83,7 +83,7 @@ class RequestHooks:
                 )
 
 
-def _check_versions(
+def _check_pinned(
     versions: Mapping[str, str], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
 ) -> None:
     from take.datasets.artifact import Artifact
@@ -143,12 +143,12 @@ class SignalHooks:
 
     @hook_impl(trylast=True)
     def after_pipeline_run(self) -> None:
-        """Let them end the process at once again."""
+        """Restore the default handlers."""
         self._exchange(_exit, signal.SIG_DFL)
 
     @hook_impl(trylast=True)
     def on_pipeline_error(self) -> None:
-        """Let them end the process at once again."""
+        """Restore the default handlers."""
         self._exchange(_exit, signal.SIG_DFL)
 
     def _exchange(self, before: Any, after: Any) -> None:

@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 
 # A server that does not answer costs a run seconds; MLflow's own defaults add up to a quarter of
 # an hour for each call.
-_PATIENCE = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+_TIMEOUTS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "10", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
 
 
 class TrackingHooks:
@@ -78,7 +78,7 @@ class TrackingHooks:
         self._try("this run", self._set_up, context, database)
 
     def _set_up(self, context: KedroContext, database: Path | None) -> None:
-        for name, value in _PATIENCE.items():
+        for name, value in _TIMEOUTS.items():
             os.environ.setdefault(name, value)
         lock = f"{database}.lock"
         with file_lock(Path(lock), f"it sets up {database}") if database else nullcontext():
@@ -170,11 +170,11 @@ class TrackingHooks:
             # A value that MLflow refuses says nothing about the next one.
             self._is_available = getattr(error, "error_code", "") == "INVALID_PARAMETER_VALUE"
             _logger.warning(
-                "MLflow does not have %s: %s: %s. The run goes on%s. Fix: check %s.",
+                "MLflow did not record %s (%s: %s). The run continues%s. Fix: check %s.",
                 what,
                 type(error).__name__,
                 reason,
-                "" if self._is_available else " and is not tracked any further",
+                "" if self._is_available else " without tracking",
                 self._remedy,
             )
 

@@ -1,4 +1,4 @@
-"""Where MLflow keeps runs: its SQLite file, and the runs in it that nobody ended."""
+"""Where MLflow keeps runs: its SQLite file, and the runs in it that were never closed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def this_process() -> str:
 
 
 def end_abandoned_runs(client: MlflowClient, experiment_id: str) -> None:
-    """Mark the runs of this machine as killed whose process ended without a word (kill -9)."""
+    """Mark the runs of this machine as killed whose process was killed (kill -9)."""
     running = client.search_runs(
         [experiment_id],
         f"attributes.status = 'RUNNING' AND tags.`{PROCESS_TAG}` LIKE '{platform.node()}:%'",

@@ -136,7 +136,7 @@ def test_near_copies_no_more_frequent_than_among_real_rows_do_not_block() -> Non
     counts, near_copies = audited(CANDIDATES[::10], CANDIDATES)
     assert counts.copies["distilled"].train.near_copies > 5
     assert near_copies.verdict == "review"
-    assert " are usual)" in near_copies.sentence
+    assert " are expected in such a corpus)" in near_copies.sentence
 
 
 def test_more_near_copies_than_among_real_rows_block() -> None:

@@ -76,7 +76,7 @@ BAD = {
     r"the label 'a\\nINFO forged' holds an invisible character \(U\+000A\)": ["a\nINFO forged"],
     r"holds an invisible character \(U\+2028\)": ["a\u2028b"],
     r"holds an invisible character \(U\+200B\)": ["go\u200bod"],
-    "holds half a surrogate pair": ["half \ud83d"],
+    "holds an unpaired surrogate": ["half \ud83d"],
 }
 CASES = [(label, problem) for problem, labels in BAD.items() for label in labels]
 

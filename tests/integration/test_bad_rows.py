@@ -22,7 +22,7 @@ BAD_LABELS = {
     "blank": (" ", "the label is blank"),
     "long": (SECRET * 10_000, "the label has 90,000 characters, more than 100"),
     "object": ({"body": SECRET}, "the label is a JSONObject"),
-    "surrogate": ("half \ud83d", r"the label 'half \ud83d' holds half a surrogate pair"),
+    "surrogate": ("half \ud83d", r"the label 'half \ud83d' holds an unpaired surrogate"),
     "escape": ("\x1b[31mred", r"the label '\x1b[31mred' holds an invisible character (U+001B)"),
     "override": ("\u202egood", r"the label '\u202egood' holds an invisible character (U+202E)"),
     "forged": ("a\n00:00:00 INFO Done", r"the label 'a\n00:00:00 INFO Done' holds an invisible"),

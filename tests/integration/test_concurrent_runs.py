@@ -96,14 +96,11 @@ def test_code_edited_during_a_run_is_recorded_as_it_ran(distilled_films: Project
     edited = distilled_films.path / "src/take/selection/describe/curve.py"
     text = edited.read_text()
     running = distilled_films.start(*distill("3/class"))
-    holder = distilled_films.path / "data/.locks/films.json"
-    while not holder.exists():  # the digests are taken next
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.01)
     while "Running 'distillation.select_rows'" not in (line := running.stderr.readline()):  # type: ignore[union-attr]
         assert line, running.communicate()
     edited.write_text(text + "\n\nEDITED = True\n")
-    assert running.wait(600) == 0
+    running.communicate(timeout=600)
+    assert running.returncode == 0
     again = distilled_films.kedro(*distill("3/class"))
     assert "Running 'distillation.describe_distilled': code of" in again
     assert "take.selection.describe.curve changed" in again

@@ -168,9 +168,9 @@ def test_code_that_is_edited_during_a_run_is_not_what_runs(package: Path) -> Non
 def test_an_asset_that_is_edited_during_a_run_is_named(package: Path) -> None:
     template = package / "page.j2"
     template.write_text("one")
-    modules = load_code(importlib.import_module("pkg.top").f).modules
-    assert edited_assets(modules) == []
+    code = load_code(importlib.import_module("pkg.top").f)
+    assert edited_assets(code) == []
     template.write_text("two")
-    assert edited_assets(modules) == [template]
+    assert edited_assets(code) == [template]
     template.unlink()
-    assert edited_assets(modules) == [template]
+    assert edited_assets(code) == [template]

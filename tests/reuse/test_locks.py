@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,13 @@ time.sleep(60)
 
 
 @pytest.fixture
-def other_run(tmp_path: Path) -> subprocess.Popen[str]:
+def other_run(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert other.stdout
     assert other.stdout.readline() == "held\n"
-    return other
+    yield other
+    other.kill()
 
 
 def test_a_free_lock_is_had_at_once_and_again(tmp_path: Path) -> None:
@@ -42,7 +44,6 @@ def test_another_corpus_is_another_lock(tmp_path: Path, other_run: subprocess.Po
     lock = RunLock(tmp_path, "news")
     assert lock.acquire(0) is False
     lock.release()
-    other_run.kill()
 
 
 def test_a_run_waits_for_the_other_and_says_for_whom(
@@ -63,7 +64,6 @@ def test_waiting_has_a_limit(tmp_path: Path, other_run: subprocess.Popen[str]) -
     with pytest.raises(InputError, match=f"process {other_run.pid} .*did not end.*Fix: run again"):
         RunLock(tmp_path, "films").acquire(0.01)
     assert time.monotonic() - began < 30
-    other_run.kill()
 
 
 def test_nothing_is_tidied_during_a_run(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_nothing_is_tidied_during_a_run(tmp_path: Path) -> None:
         pass
 
 
-def test_processes_take_turns_at_shared_work(tmp_path: Path) -> None:
+def test_shared_work_is_done_by_one_at_a_time(tmp_path: Path) -> None:
     order: list[str] = []
 
     def work(name: str) -> None:

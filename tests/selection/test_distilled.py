@@ -31,7 +31,7 @@ def spoilt(column: str, value: Any, row: int = 1, task: Task = "single") -> pd.D
     [
         (spoilt("text", " \n"), r"row 2, column 'text': the str of 2 characters is blank"),
         (spoilt("text", None), r"row 2, column 'text': the NoneType is not a string"),
-        (spoilt("text", "a\ud800"), r"row 2, column 'text': .* holds half a surrogate pair"),
+        (spoilt("text", "a\ud800"), r"row 2, column 'text': .* holds an unpaired surrogate"),
         (spoilt("text_b", "", task="pair"), r"row 2, column 'text_b': .* is blank"),
         (spoilt("id", ""), r"row 2, column 'id': '' is blank"),
         (spoilt("id", "0000", row=2), r"row 3, column 'id': '0000' occurs in an earlier row"),

@@ -163,7 +163,7 @@ def _problem(key: str) -> str | None:
     if len(key) > MAX_LABEL_CHARS:
         return f"the label has {len(key):,} characters, more than {MAX_LABEL_CHARS}"
     if is_unencodable(key):
-        return f"the label {shown(key)} holds half a surrogate pair"
+        return f"the label {shown(key)} holds an unpaired surrogate"
     unseen = next((c for c in key if not c.isprintable() and _is_unseen(c)), None)
     if unseen is not None:
         kind = f"an invisible character (U+{ord(unseen):04X})"
@@ -210,7 +210,7 @@ def _without_case(name: str) -> str:
 
 def _types(split: RawSplit) -> list[str]:
     """The types of its labels, each with its first row."""
-    names = {str: "strings", bool: "truth values"}
+    names = {str: "strings", bool: "Booleans"}
     first: dict[str, int] = {}
     for row, value in enumerate(split.rows["label"].tolist(), start=1):
         first.setdefault(names.get(type(value), "numbers"), row)

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from take.errors import InputError, closest
+from take.errors import InputError, closest, problems
 from take.frozen import Frozen
 from take.rows.labelled import TEXT_COLUMNS, Task
 
@@ -70,7 +70,7 @@ class EvaluationShare(Frozen):
 
 
 def _as_written(value: Any) -> Any:
-    """As written in the file: YAML reads `yes` and `no` (also Norwegian) as truth values."""
+    """As written in the file: YAML reads `yes` and `no` (also Norwegian) as Booleans."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value
@@ -198,12 +198,7 @@ def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
     try:
         return CorpusSpec.model_validate(corpora[checked])
     except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc']) or 'entry'}: "
-            f"{problem['msg'].removeprefix('Value error, ')}"
-            for problem in error.errors()
-        )
-        raise InputError(problems, where=where, remedy="see docs/corpora.md") from error
+        raise InputError(problems(error), where=where, remedy="see docs/corpora.md") from error
 
 
 def _check_repository_key(entry: Any, where: str) -> None:

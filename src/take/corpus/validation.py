@@ -46,7 +46,7 @@ def check_texts(split: RawSplit, columns: Sequence[str], max_chars: int) -> None
             "cut it, or raise ingestion.max_text_chars",
         ),
         (lambda text: "\0" in text, "the text holds a NUL character", "remove it"),
-        (is_unencodable, "the text holds half a surrogate pair", "repair its \\u escapes"),
+        (is_unencodable, "the text holds an unpaired surrogate", "repair its \\u escapes"),
     )
     for column in columns:
         values = split.rows[column].tolist()
@@ -114,5 +114,5 @@ def is_blank(text: str) -> bool:
 
 
 def is_unencodable(text: str) -> bool:
-    """Whether the text holds half a surrogate pair, which UTF-8 cannot encode."""
+    """Whether the text holds an unpaired surrogate, which UTF-8 cannot encode."""
     return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)

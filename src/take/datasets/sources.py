@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from kedro.io import AbstractDataset, DataCatalog, DatasetError
 
@@ -64,13 +64,6 @@ class RawCorpusDataset(ReadOnlyDataset[RawCorpus]):
 class CatalogReader(ReadOnlyDataset[Loaded]):
     """Reads artifacts of the catalog, in the versions that the run reads or has made."""
 
-    types: ClassVar[set[str]] = set()
-    """The classes that have to be bound to a catalog, by import path."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        CatalogReader.types.add(f"{cls.__module__}.{cls.__qualname__}")
-
     def __init__(self, *, artifacts: list[str], metadata: dict[str, Any] | None = None) -> None:
         self._names = artifacts
         self._artifacts: dict[str, Artifact] = {}
@@ -95,23 +88,24 @@ class IfMadeDataset(CatalogReader[Any]):
 
     def identity(self) -> str:
         """A digest of its contents, or of there being none."""
-        for artifact in self._made().values():
-            return artifact.identity()
-        return value_digest("not made")
+        artifact = self._artifact()
+        return artifact.identity() if artifact else value_digest("not made")
 
     def check(self) -> None:
         """Refuse an altered one first: the run that reads it does not make it again."""
-        for artifact in self._made().values():
-            if problem := damage(artifact.path):
-                raise AlteredArtifactError(
-                    f"{problem}. Fix: run the pipeline that makes it (`evaluation`), or delete it"
-                )
+        artifact = self._artifact()
+        if artifact and (problem := damage(artifact.path)):
+            raise AlteredArtifactError(
+                f"{problem}. Fix: run the pipeline that makes it (`evaluation`), or delete it"
+            )
 
     def load(self) -> Any:
         """The artifact, or None."""
-        for artifact in self._made().values():
-            return artifact.load()
-        return None
+        artifact = self._artifact()
+        return artifact.load() if artifact else None
+
+    def _artifact(self) -> Artifact | None:
+        return next(iter(self._made().values()), None)
 
 
 class ProvenanceDataset(CatalogReader[Provenance]):
@@ -146,6 +140,12 @@ class ProvenanceDataset(CatalogReader[Provenance]):
                 remedy=REMAKE,
             )
         return found
+
+
+CATALOG_READERS = frozenset(
+    f"{each.__module__}.{each.__qualname__}" for each in (IfMadeDataset, ProvenanceDataset)
+)
+"""The datasets that have to be bound to their catalog, by import path."""
 
 
 class PreparedCorpora(Mapping[str, PreparedCorpus]):

@@ -10,7 +10,6 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -21,8 +20,6 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 _ASSETS = frozenset({".j2", ".css", ".yml"})
-_ASSET_DIGESTS: defaultdict[str, dict[Path, str]] = defaultdict(dict)
-"""Of the assets that are part of a module's digest, by module."""
 
 _NOT_DECIDING = frozenset(
     {
@@ -81,6 +78,8 @@ class Code(NamedTuple):
 class _Part(NamedTuple):
     digest: str
     imports: frozenset[str]
+    assets: dict[Path, str]
+    """Digests of the templates and style sheets that are part of it."""
 
 
 def module_code(*modules: str, follow: bool = True) -> Code:
@@ -120,9 +119,10 @@ def load_code(function: Callable[..., Any]) -> Code:
     return code
 
 
-def edited_assets(modules: Iterable[str]) -> list[Path]:
-    """Templates and style sheets next to these modules that have changed since their digests."""
-    assets = {path: digest for name in modules for path, digest in _ASSET_DIGESTS[name].items()}
+def edited_assets(code: Code) -> list[Path]:
+    """The templates and style sheets that have changed since the code was digested."""
+    parts = [part for name in code.modules if (part := _module_part(name)) is not None]
+    assets = {path: digest for part in parts for path, digest in part.assets.items()}
     return [
         path
         for path, digest in sorted(assets.items())
@@ -173,12 +173,13 @@ def _module_part(name: str) -> _Part | None:
         return None
     path, tree = found
     digest = hashlib.sha256(ast.dump(tree).encode())
+    assets: dict[Path, str] = {}
     for asset in sorted(path.parent.iterdir()):
         if asset.suffix in _ASSETS:
             content = asset.read_bytes()
-            _ASSET_DIGESTS[name][asset] = hashlib.sha256(content).hexdigest()
+            assets[asset] = hashlib.sha256(content).hexdigest()
             digest.update(asset.name.encode() + content)
-    return _Part(digest.hexdigest()[:16], _imports([tree]))
+    return _Part(digest.hexdigest()[:16], _imports([tree]), assets)
 
 
 @cache
@@ -206,7 +207,7 @@ def _function_part(module: str, name: str) -> _Part | None:
         names |= used
     kept = [_only(statement, names) for statement in needed]
     dumped = "\n".join(ast.dump(statement) for statement in kept)
-    return _Part(hashlib.sha256(dumped.encode()).hexdigest()[:16], _imports(kept))
+    return _Part(hashlib.sha256(dumped.encode()).hexdigest()[:16], _imports(kept), {})
 
 
 def _bound(statement: ast.stmt) -> set[str]:

@@ -13,7 +13,7 @@ from kedro.io.core import generate_timestamp
 
 from take.cost import CostMeter
 from take.datasets.artifact import REMAKE, Artifact, check_together
-from take.datasets.sources import CatalogReader
+from take.datasets.sources import CATALOG_READERS, CatalogReader
 from take.errors import InputError
 from take.reuse.digests import edited_assets, load_code, plain, value_digest
 from take.reuse.locks import LOCK_FOLDER, RunLock
@@ -86,7 +86,7 @@ class ProvenanceHooks:
     def after_catalog_created(self, catalog: DataCatalog) -> None:
         """Let datasets that read others read them by the versions of this run."""
         for name in list(catalog.keys()):
-            if catalog.get_type(name) in CatalogReader.types:
+            if catalog.get_type(name) in CATALOG_READERS:
                 cast("CatalogReader[Any]", catalog[name]).bind(catalog)
 
     @hook_impl
@@ -136,7 +136,7 @@ class ProvenanceHooks:
         took = MakingCost(
             seconds=round(cost.seconds, 3), peak_megabytes=round(cost.peak_megabytes, 1)
         )
-        if edited := edited_assets(running.origin.code):
+        if edited := edited_assets(load_code(node.func)):
             _logger.warning(
                 "%s was edited while '%s' ran: the next run makes its outputs again.",
                 edited[0],
@@ -191,6 +191,7 @@ class ProvenanceHooks:
 
 def set_save_version(catalog: DataCatalog, version: str) -> None:
     """Give what the run saves another version."""
+    # Kedro has no public way to change it once the catalog is there.
     catalog._save_version = version
     for lazy in catalog._lazy_datasets.values():
         lazy.save_version = version

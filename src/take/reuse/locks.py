@@ -33,7 +33,7 @@ _POLL = 0.2  # seconds between two tries
 
 @contextmanager
 def file_lock(path: Path, what: str) -> Iterator[None]:
-    """Hold a lock on short work that processes share, waiting for whoever has it.
+    """Hold a lock on short work that processes share, waiting until it is free.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, file_lock(Path(folder) / "x.lock", "x"):
@@ -94,8 +94,8 @@ class RunLock:
         try:
             found = json.loads(self._holder.read_text(encoding="utf-8"))
             return f"process {found['process']} since {found['since']}: {found['command']}"
-        except (OSError, ValueError, LookupError, TypeError):  # it is just beginning, or ending
-            return "which has just begun"
+        except (OSError, ValueError, LookupError, TypeError):  # it is just starting, or ending
+            return "just started"
 
 
 @contextmanager

@@ -129,7 +129,7 @@ def recorded(artifact: Path) -> Iterator[Path]:
     """A temporary path to write an artifact to, which is then renamed, with its record.
 
     Two files cannot be renamed at once. The record is there before the artifact is, under a
-    temporary name: whoever comes next completes what a killed process began.
+    temporary name: if the process is killed in between, the next reader renames it.
     """
     with atomic_path(artifact) as temporary:
         yield temporary

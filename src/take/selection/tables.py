@@ -55,7 +55,7 @@ def check_distilled(table: pd.DataFrame, class_names: Sequence[str]) -> None:
         )
     for column in string_columns(table):
         _refuse(table, column, lambda value: not isinstance(value, str), "is not a string")
-        _refuse(table, column, is_unencodable, "holds half a surrogate pair")
+        _refuse(table, column, is_unencodable, "holds an unpaired surrogate")
         _refuse(table, column, lambda value: not value.strip(), "is blank")
     labels = range(len(class_names))
     problem = f"is the label of no class; there are {len(labels)} classes, from 0"

@@ -123,10 +123,13 @@ def test_each_limit(check: str, verdict: str, found: dict[str, Any]) -> None:
     assert report.reasons() == ([] if verdict == "pass" else [by_name[check].sentence])
 
 
-def test_the_sentence_says_how_many_near_copies_are_usual() -> None:
+def test_the_sentence_says_how_many_near_copies_are_expected() -> None:
     (found,) = judged({"near_copies": 1}, real={"near_copies": 240}).reasons()
     assert "1 of 40 distilled rows" in found
-    assert "(real rows not in train: 240 of 1,000, so that up to 13 of 40 are usual)" in found
+    assert (
+        "(real rows not in train: 240 of 1,000; up to 13 of 40 are expected in such a corpus)"
+        in found
+    )
     (found,) = judged({"near_copies": 1}, real={"near_copies": 1}).reasons()
     assert "(real rows not in train: 1 of 1,000)" in found
 

@@ -1,6 +1,6 @@
 """Candidates to which the privacy gate would object as single rows, found before selection.
 
-The gate then audits the finished rows on its own: nothing of this table is read by it.
+The gate does not read this table: it searches the finished rows again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ _BLOCKED = {
     "shared_span_of_train": False,
     "personal_data": False,
 }
-"""Reasons, the worst first, and whether such a row must not be chosen or had better not be."""
-_REASONS = {"verbatim": "copy", "near_copy": "near_copy", "shared_span": "shared_span"}
+"""Reasons, the worst first, and whether the gate blocks such a row or marks it for review."""
 OBJECTION_COLUMNS = {"id": "str", "reason": "str", "detail": "str", "blocked": "bool"}
 
 
@@ -68,8 +67,9 @@ def _copies(
     ids = reference["id"].tolist()
     index = CopyIndex(text_rows(reference, columns), settings)
     for finding in index.find(text_rows(pool, columns)).findings:
-        reason = f"{_REASONS[finding.kind]}_of_{split}"
-        if reason in _BLOCKED:  # the gate does not mind a span of the evaluation split
+        kind = "copy" if finding.kind == "verbatim" else finding.kind
+        reason = f"{kind}_of_{split}"
+        if reason in _BLOCKED:  # spans of the evaluation split are no check of the gate
             yield finding.query, reason, f"{split} row {ids[finding.reference]}"
 
 

@@ -32,7 +32,7 @@ _Share = Annotated[float | None, Field(ge=0, le=1)]
 _Auc = Annotated[float | None, Field(ge=0.5, le=1)]
 
 
-_USUAL = 0.95
+_QUANTILE = 0.95
 """Level of the largest number of near copies that is no evidence against the rows."""
 
 
@@ -150,7 +150,7 @@ def _near_copies(counts: ScreeningCounts, limits: Limits) -> _Found:
 
     distilled, pool = (counts.copies[table].train for table in ("distilled", "pool"))
     ours, share = distilled.near_copies, _real_share(counts, "near_copies")
-    usual = int(binom.ppf(_USUAL, distilled.rows, share.low)) if share.low else 0
+    usual = int(binom.ppf(_QUANTILE, distilled.rows, share.low)) if share.low else 0
     verdict = _from(ours, None, limits.near_copies_block)
     if verdict == "block" and ours <= usual:
         verdict = "review"
@@ -158,7 +158,8 @@ def _near_copies(counts: ScreeningCounts, limits: Limits) -> _Found:
     reference = ""
     if real := counts.real_rows:
         reference = f" (real rows not in train: {real.near_copies:,} of {real.rows:,}"
-        reference += f", so that up to {usual} of {distilled.rows} are usual)" if usual else ")"
+        expected = f"; up to {usual} of {distilled.rows} are expected in such a corpus"
+        reference += f"{expected if usual else ''})"
     return (
         _worst(verdict, of_pool),
         f"{ours} of {distilled.rows} distilled rows and {pool.near_copies:,} of {pool.rows:,} in "
