@@ -20,8 +20,8 @@ from take.generation.finetuning.updates import plan_updates
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.rows import SamplingSettings
 from take.generation.sampling.writer import RowStore
-from take.reuse.records import write_record
 from tests.generation import tiny
+from tests.recording import write_record
 
 TUNING = FineTuningSettings(
     method="full", token_budget=2000, max_epochs=2, validation_rows=16, evaluations=2

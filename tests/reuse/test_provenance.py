@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from take.reuse.provenance import provenance, stage_costs
-from take.reuse.records import MakingCost, Origin, read_record, stamp_origin, write_record
+from take.reuse.records import MakingCost, Origin, read_record, stamp_origin
+from tests.recording import write_record
 
 
 def made(path: Path, content: str, node: str, inputs: dict[str, str], seconds: float) -> str:

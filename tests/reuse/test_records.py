@@ -15,10 +15,10 @@ from take.reuse.records import (
     record_path,
     set_aside,
     stamp_origin,
-    write_record,
 )
 from take.reuse.verify import verify
 from tests.audit.release.released import MADE, privacy
+from tests.recording import write_record
 
 ORIGIN = Origin(
     node="n", code={"m": "1"}, parameters={"stage": {"a": 1, "b": "x"}}, inputs={"corpus": "d"}

@@ -117,13 +117,6 @@ def record_path(artifact: Path) -> Path:
     return artifact.with_name(artifact.name + RECORD_SUFFIX)
 
 
-def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
-    """Take the checksums of an artifact that was just written, and keep them next to it."""
-    record = _record(files_of(artifact), made_from)
-    _write(artifact, record)
-    return record
-
-
 @contextmanager
 def recorded(artifact: Path) -> Iterator[Path]:
     """A temporary path to write an artifact to, which is then renamed, with its record.
@@ -141,10 +134,9 @@ def recorded(artifact: Path) -> Iterator[Path]:
     _settle(artifact)
 
 
-def _record(files: dict[str, Path], made_from: Origin | None = None) -> Record:
+def _record(files: dict[str, Path]) -> Record:
     return Record(
         files={name: FileEntry.of(path) for name, path in files.items()},
-        made_from=made_from,
         take_version=__version__,
         written_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )

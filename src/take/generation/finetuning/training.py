@@ -71,10 +71,8 @@ def fine_tune(
     key = training_key(language_model, rows, settings)
     folder, checkpoints = work_folder / _ADAPTER, Checkpoints(work_folder, key)
     # Two corpora with the same rows share a work folder.
-    with (
-        file_lock(work_folder / ".lock", "the same fine-tuning"),
-        torch.random.fork_rng(devices=[]),
-    ):
+    lock = file_lock(work_folder / ".lock", "the same fine-tuning")
+    with lock, torch.random.fork_rng(devices=[]):
         if finished := _finished(work_folder, key):
             _logger.info("Fine-tuning was finished before: its adapter is reused.")
             checkpoints.clear()  # the run may have been killed before this
@@ -92,8 +90,7 @@ def fine_tune(
         with recorded(folder) as temporary:
             training.save(temporary)
         with recorded(work_folder / _REPORT) as temporary:
-            finished_text = _Finished(key=key, report=report).model_dump_json(indent=1)
-            temporary.write_text(finished_text, encoding="utf-8")
+            temporary.write_text(_Finished(key=key, report=report).model_dump_json(indent=1))
         checkpoints.clear()
         return FineTuned(folder, report)
 
