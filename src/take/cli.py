@@ -151,24 +151,22 @@ def tidy(metadata: ProjectMetadata, keep: int | None, yes: bool) -> None:
     try:
         with no_run(data):
             found = removable(data, check_release, keep or 1)
-            kinds = {
-                "left by interrupted runs": found.leftovers,
-                "altered files that were set aside": found.set_aside,
-                "superseded versions that are damaged": found.damaged,
-                f"versions older than the last {keep or 1}": found.old,
-            }
-            for kind, paths in kinds.items():
+            for kind, paths in (
+                ("left by interrupted runs", found.leftovers),
+                ("altered files that were set aside", found.set_aside),
+                ("superseded versions that are damaged", found.damaged),
+                (f"versions older than the last {keep or 1}", found.old),
+            ):
                 click.echo(f"{kind}: {len(paths):,}, {size(bytes_of(paths))}")
             if keep is None and found.old:
                 click.echo("Old versions stay; `kedro tidy --keep=1` removes them.")
-                kinds.popitem()
-            paths = [path for found_paths in kinds.values() for path in found_paths]
-            if not paths:
-                return
-            if not yes:
-                for path in paths:
+            chosen = [*found.leftovers, *found.set_aside, *found.damaged]
+            chosen += found.old if keep else []
+            if chosen and not yes:
+                for path in chosen:
                     click.echo(f"  {path.relative_to(metadata.project_path)}")
-                click.confirm(f"Remove these {len(paths):,} ({size(bytes_of(paths))})?", abort=True)
-            remove(paths)
+                question = f"Remove these {len(chosen):,} ({size(bytes_of(chosen))})?"
+                click.confirm(question, abort=True)
+            remove(chosen)
     except TakeError as error:
         raise click.ClickException(str(error)) from error
