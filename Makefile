@@ -4,9 +4,9 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
-# The lock is complete, so nothing is installed with dependencies; but torch's CUDA build, which is
-# what pip finds where there is no CPU build, needs its own.
-TORCH := $(shell sed -n 's/^\# without hash: //p' requirements.lock)
+# The locks are complete, so nothing is installed with dependencies, and nothing without a hash.
+# torch's CPU build comes first, where pip can find it; its CUDA build needs packages of its own.
+LOCKED := --no-deps --require-hashes --requirement
 PARAMS ?=
 
 # kedro-mlflow starts `mlflow` by its bare name.
@@ -27,9 +27,10 @@ help:  ## Show this list
 	    || { echo "TAKE needs Python 3.11 or 3.12; set PYTHON=/path/to/python3.11" >&2; exit 1; }; \
 	  echo "Installing into .venv (once; 2 to 3 minutes) ..."; \
 	  $$python -m venv .venv; \
-	  $(PIP) --no-deps --require-hashes -r requirements.lock; \
-	  $(PIP) --no-deps $(TORCH); \
-	  $(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) $(TORCH); \
+	  $(PIP) $(LOCKED) requirements-cpu.lock 2>/dev/null \
+	    || echo "pip finds no CPU build of torch for Linux with a known hash; taking the index's build ..."; \
+	  $(PIP) $(LOCKED) requirements.lock; \
+	  $(BIN)/python -c 'import torch' 2>/dev/null || $(PIP) $(LOCKED) requirements-cuda.lock; \
 	  $(PIP) --no-deps --no-build-isolation --editable .; \
 	}
 	@cp requirements.lock $@
@@ -81,7 +82,7 @@ mlflow: .venv/installed  ## Compare runs in MLflow
 verify: .venv/installed  ## Check every artifact against its checksum
 	$(BIN)/kedro verify
 
-lock: .venv/installed  ## Resolve requirements.lock again (needs uv)
+lock: .venv/installed  ## Resolve the lock files again (needs uv)
 	$(BIN)/python scripts/lock.py
 
 clean:  ## Remove what runs made (data, MLflow runs); keeps .venv

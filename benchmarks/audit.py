@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from take.audit.privacy.copies import CopyIndex, CopySettings, copy_summary
 from take.audit.privacy.pii import find_pii
+from take.audit.privacy.screening import copy_summary
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.copies import CopyIndex, CopySettings
 from take.text.normalise import text_rows
 
 DATA = Path("data/02_intermediate")

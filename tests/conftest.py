@@ -123,7 +123,7 @@ class Project:
         return {
             path.relative_to(self.path).as_posix(): path.read_bytes()
             for path in sorted((self.path / "data").rglob("*"))
-            if path.is_file() and "01_raw" not in path.parts
+            if path.is_file() and not {"01_raw", ".locks"} & set(path.parts)
         }
 
     def newest(self, pattern: str) -> Path:

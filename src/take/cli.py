@@ -17,6 +17,7 @@ from kedro.framework.startup import ProjectMetadata
 from kedro.utils import find_kedro_project
 
 from take.cli_errors import KEPT, check_options, message_for_user
+from take.errors import TakeError
 
 # Warnings that only our dependencies can fix: Kedro's on the option its users know, and
 # OmegaConf's on the old name of a function, which Kedro and kedro-mlflow call.
@@ -116,13 +117,57 @@ cli.add_command(
 def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
     """Check every artifact against its checksum and name the altered ones."""
     from take.audit.release.manifest import check_release
-    from take.reuse.records import verify as verify_folder
+    from take.reuse.verify import verify as verify_folder
 
     outcome = verify_folder(folder or metadata.project_path / "data", check_release)
     for leftover in outcome.leftovers:
-        click.echo(f"left by an interrupted run, safe to delete: {leftover}")
+        click.echo(f"left by an interrupted run, `kedro tidy` removes it: {leftover}")
     for problem in outcome.problems:
         click.secho(problem, fg="red", err=True)
+    if outcome.superseded:
+        click.echo(f"{len(outcome.superseded)} of these are superseded: `kedro tidy` removes them.")
     click.echo(f"{outcome.checked} artifacts checked, {len(outcome.problems)} problems.")
     if outcome.problems:
         raise SystemExit(1)
+
+
+@cli.command()
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    help="Also remove versions of artifacts, but for the last KEEP and what they were made from.",
+)
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@click.pass_obj
+def tidy(metadata: ProjectMetadata, keep: int | None, yes: bool) -> None:
+    """Show what old versions and leftovers take on disk, and remove them after asking."""
+    from take.audit.release.manifest import check_release
+    from take.reuse.locks import no_run
+    from take.reuse.tidy import bytes_of, removable, remove
+    from take.text.format import size
+
+    data = metadata.project_path / "data"
+    try:
+        with no_run(data):
+            found = removable(data, check_release, keep or 1)
+            kinds = {
+                "left by interrupted runs": found.leftovers,
+                "altered files that were set aside": found.set_aside,
+                "superseded versions that are damaged": found.damaged,
+                f"versions older than the last {keep or 1}": found.old,
+            }
+            for kind, paths in kinds.items():
+                click.echo(f"{kind}: {len(paths):,}, {size(bytes_of(paths))}")
+            if keep is None and found.old:
+                click.echo("Old versions stay; `kedro tidy --keep=1` removes them.")
+                kinds.popitem()
+            paths = [path for found_paths in kinds.values() for path in found_paths]
+            if not paths:
+                return
+            if not yes:
+                for path in paths:
+                    click.echo(f"  {path.relative_to(metadata.project_path)}")
+                click.confirm(f"Remove these {len(paths):,} ({size(bytes_of(paths))})?", abort=True)
+            remove(paths)
+    except TakeError as error:
+        raise click.ClickException(str(error)) from error

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+from take.text.format import escaped
+
+_MOST_NAMES = 20
+"""How many names a hint lists."""
+
 
 class TakeError(Exception):
     """Base of every error TAKE raises on purpose."""
@@ -16,6 +21,8 @@ class TakeError(Exception):
 
 class InputError(TakeError, ValueError):
     """The user's data or settings cannot be used as they are.
+
+    Values in a message may hold anything, so control characters in it are escaped.
 
     >>> raise InputError("blank text", where="tickets.csv, row 3", remedy="fill it or drop the row")
     Traceback (most recent call last):
@@ -30,7 +37,7 @@ class InputError(TakeError, ValueError):
             message += f" Allowed: {allowed}."
         if remedy:
             message += f" Fix: {remedy}" + ("" if remedy[-1] in "?." else ".")
-        super().__init__(message)
+        super().__init__(escaped(message))
 
 
 class AlteredArtifactError(TakeError):
@@ -44,10 +51,14 @@ def closest(word: str, known: Iterable[str]) -> str:
     "did you mean 'sst2'?"
     >>> closest("zzz", ["sst2", "imdb"])
     "use one of 'imdb', 'sst2'."
+    >>> closest("zzz", map(str, range(1000)))[-15:]
+    'and 980 others.'
     """
     names = sorted(known)
     near = get_close_matches(word, names, n=3, cutoff=0.5)
-    listed = ", ".join(repr(name) for name in near or names)
+    listed = ", ".join(repr(name) for name in near or names[:_MOST_NAMES])
+    if not near and len(names) > _MOST_NAMES:
+        listed += f" and {len(names) - _MOST_NAMES:,} others"
     return f"did you mean {listed}?" if near else f"use one of {listed}."
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_args, get_origin
+from typing import Any, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_validator
 
 
 class Frozen(BaseModel):
     """A pydantic model that cannot be changed and refuses fields it does not know.
+
+    A truth value is not a number, though pydantic reads `true` as 1.
 
     >>> class Settings(Frozen):
     ...     rows: int = 5
@@ -19,9 +21,34 @@ class Frozen(BaseModel):
     pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings
     rowz
       Extra inputs are not permitted ...
+    >>> Settings(rows=True)
+    Traceback (most recent call last):
+        ...
+    pydantic_core._pydantic_core.ValidationError: 1 validation error for Settings
+      Value error, rows is true, not a number ...
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _no_truth_value_as_number(cls, given: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        model = read(given)
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if _has_lost_a_truth_value(value, getattr(model, name, None)):
+                raise ValueError(f"{name} is {str(value).lower()}, not a number")
+        return model
+
+
+def _has_lost_a_truth_value(given: Any, value: Any) -> bool:
+    """Whether a truth value was read as a number, also within a list or a dictionary."""
+    if isinstance(given, bool):
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(given, (list, tuple)) and isinstance(value, (list, tuple)):
+        return any(map(_has_lost_a_truth_value, given, value))
+    if isinstance(given, dict) and isinstance(value, dict):
+        return any(_has_lost_a_truth_value(given[key], value.get(key)) for key in given)
+    return False
 
 
 def meanings(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:

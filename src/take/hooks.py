@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kedro.io import CatalogProtocol
     from kedro.pipeline import Pipeline
 
-_SHORTCUTS = frozenset({"corpus", "budget", "raw_root"})
+_SHORTCUTS = frozenset({"corpus", "budget", "raw_root", "wait_minutes"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _TABLES = frozenset({"evaluation.table", "benchmark.table"})
@@ -108,8 +108,25 @@ def _check_versions(
 
 def chosen_corpus(context: KedroContext) -> str:
     """The corpus of this run."""
+    return str(_setting(context, "corpus"))
+
+
+def wait_minutes(context: KedroContext) -> float:
+    """How long this run may wait for another one on its corpus."""
+    minutes = _setting(context, "wait_minutes")
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not minutes >= 0:
+        raise InputError(
+            f"wait_minutes is {minutes!r}",
+            where="--params or globals.yml",
+            allowed="a number of minutes, 0 or more",
+        )
+    return float(minutes)
+
+
+def _setting(context: KedroContext, name: str) -> Any:
+    """What `--params`, or else globals.yml, sets for all stages at once."""
     given = context.config_loader.runtime_params or {}
-    return str(given.get("corpus", context.config_loader["globals"]["corpus"]))
+    return given.get(name, context.config_loader["globals"].get(name))
 
 
 class SignalHooks:

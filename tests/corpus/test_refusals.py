@@ -2,49 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from take.corpus.ingest import Ingested, IngestionSettings, ingest
-from take.corpus.sources import CorpusSource
-from take.corpus.spec import CorpusSpec
+from take.corpus.ingest import IngestionSettings
 from take.errors import InputError
-
-GOOD = [{"text": f"text {i}", "label": i % 2} for i in range(40)]
-SETTINGS = IngestionSettings(budget="2/class")
-
-
-def run(path: Path, settings: IngestionSettings = SETTINGS, **changes: object) -> Ingested:
-    spec = {
-        "task": "single",
-        "source": {"kind": "files", "train": str(path)},
-        "columns": {"text": "text", "label": "label"},
-        "labels": ["bad", "good"],
-        **changes,
-    }
-    return ingest(CorpusSource("films", CorpusSpec.model_validate(spec)).read(), settings)
-
-
-def all_texts(result: Ingested) -> set[str]:
-    return set(result.corpus["text"]) | set(result.evaluation_split["text"])
-
-
-def jsonl(folder: Path, rows: list[dict]) -> Path:
-    path = folder / "films.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def csv(folder: Path, content: str | bytes) -> Path:
-    path = folder / "films.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-GOOD_CSV = "text,label\n" + "".join(f"text {i},{i % 2}\n" for i in range(40))
+from tests.corpus.corpora import GOOD, GOOD_CSV, all_texts, csv, jsonl, run
 
 
 def test_good_rows_pass_in_every_format(tmp_path: Path) -> None:
@@ -69,7 +34,7 @@ def test_unknown_ending(tmp_path: Path) -> None:
 
 
 def test_missing_column(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no column 'label'.*'text', 'lable'"):
+    with pytest.raises(InputError, match=r"no column 'label' among 2 columns.*'lable'\?"):
         run(csv(tmp_path, "text,lable\nfine,0\n"))
 
 

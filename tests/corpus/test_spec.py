@@ -64,7 +64,17 @@ def test_a_name_cannot_leave_its_folder(name: object) -> None:
         ({"labels": ["yes"]}, "at least 2"),
         ({"labels": ["yes", "yes"]}, "listed twice"),
         ({"task": "triple"}, "'single' or 'pair'"),
-        ({"source": {"kind": "hub", "path": "a/b", "revision": "main"}}, "revision"),
+        ({"source": {"kind": "hub", "repository": "a/b", "revision": "main"}}, "revision"),
+        ({"source": {"kind": "hub", "repository": "/a/b", "revision": "0" * 40}}, "repository"),
+        ({"source": {"kind": "hub", "repository": "csv", "revision": "0" * 40}}, "repository"),
+        (
+            {"source": {"kind": "hub", "path": "a/b", "revision": "0" * 40}},
+            "has the key 'path'.*Allowed: repository: .*Fix: rename the key 'path' to 'repository'",
+        ),
+        (
+            {"source": {"kind": "hub", "path": "a/b", "repository": "a/b", "revision": "0" * 40}},
+            "has the key 'path'",
+        ),
         ({"sorce": {}}, "sorce"),
         ({"evaluation": {"fraction": 1.5}}, "less than 1"),
         ({"about": {"licence": "CC BY 4.0"}}, "about.licence: .*pattern"),
@@ -78,6 +88,13 @@ def test_a_wrong_entry_is_named(change: dict, message: str) -> None:
     with pytest.raises(InputError, match=message) as error:
         select_corpus({"mine": {**PAIR, **change}}, "mine")
     assert "corpus 'mine'" in str(error.value)
+
+
+@pytest.mark.parametrize("written", ["[yes, no]", "[a, off]", "[1, 2]", "[a, null]"])
+def test_labels_that_yaml_reads_as_something_else_have_to_be_quoted(written: str) -> None:
+    with pytest.raises(InputError, match=r"labels: .* is not a string.*quote every") as error:
+        select_corpus({"mine": {**PAIR, "labels": yaml.safe_load(written)}}, "mine")
+    assert "at least 2" not in str(error.value)
 
 
 def test_raw_root_replaces_the_hub_only() -> None:
@@ -94,6 +111,23 @@ def test_files_with_one_name_are_distinguished(tmp_path: Path) -> None:
     before = CorpusSource("films", spec).digest()
     (tmp_path / "a/rows.csv").write_text("text,label\ntwo,0\n")
     assert CorpusSource("films", spec).digest() != before
+
+
+def test_the_place_of_files_is_not_part_of_a_corpus(tmp_path: Path) -> None:
+    def digest(folder: str, train: str, evaluation: str | None = None) -> str:
+        named = {"train": train, "evaluation": evaluation}
+        paths = {split: str(tmp_path / folder / name) for split, name in named.items() if name}
+        spec = CorpusSpec.model_validate({**CSV_CORPUS, "source": {"kind": "files", **paths}})
+        return CorpusSource("films", spec).digest()
+
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        for name in ("rows.csv", "renamed.CSV", "rows.jsonl"):
+            (tmp_path / folder / name).write_text("text,label\none,0\n")
+    assert digest("here", "rows.csv") == digest("there", "rows.csv")
+    assert digest("here", "rows.csv") == digest("here", "renamed.CSV")
+    assert digest("here", "rows.csv") != digest("here", "rows.jsonl")
+    assert digest("here", "rows.csv") != digest("here", "rows.csv", "rows.csv")
 
 
 def test_the_shipped_corpora_state_source_and_licence() -> None:

@@ -12,7 +12,8 @@ from take.audit.release.manifest import check_release
 from take.datasets.artifact import Artifact
 from take.datasets.folders import WorkFolderDataset
 from take.errors import AlteredArtifactError
-from take.reuse.records import record_path, verify
+from take.reuse.records import record_path
+from take.reuse.verify import verify
 from tests.audit.release.released import check, facts, privacy, released
 
 

@@ -157,14 +157,12 @@ def test_an_optional_artifact_is_none_until_it_is_made(tmp_path: Path) -> None:
         "type": "take.datasets.artifact.TableArtifact",
         "filepath": str(tmp_path / "cells.parquet"),
         "versioned": True,
-        "metadata": {"kedro-viz": {"layer": "x"}},
     }
-    optional = IfMadeDataset(artifact=entry)
+    optional = IfMadeDataset(artifact="cells")
+    made = AbstractDataset.from_config("cells", entry)
+    optional.bind({"cells": made})
     assert optional.load() is None
     before = optional.identity()
-    made = AbstractDataset.from_config(
-        "cells", {k: entry[k] for k in ("type", "filepath", "versioned")}
-    )
     made.save(pd.DataFrame({"a": [1]}))
     assert optional.load()["a"].tolist() == [1]
     assert optional.identity() == made.identity() != before

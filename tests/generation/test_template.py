@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,3 +131,33 @@ def test_a_tokenizer_without_end_token_is_refused() -> None:
     words.eos_token = None
     with pytest.raises(InputError, match="no end token"):
         Template(words, LABELS, "single", 50)
+
+
+def marked_corpus(*texts: str) -> pd.DataFrame:
+    """The texts, class by class in turn."""
+    labels = [i % 2 for i in range(len(texts))]
+    names = [LABELS[label] for label in labels]
+    return pd.DataFrame({"text": texts, "label": labels, "label_name": names})
+
+
+@pytest.mark.parametrize("marker", ["<|endoftext|>", "<|EndOfText|>", "＜|endoftext|＞"])
+def test_a_class_of_which_every_text_holds_a_special_token_is_refused(marker: str) -> None:
+    corpus = marked_corpus(f"dull {marker}", "fine", f"{marker} worse", f"good {marker}")
+    message = r"every text of class 'negative' holds .* such as '<\|endoftext\|>'"
+    with pytest.raises(InputError, match=message):
+        template("gpt2").check_markers(corpus)
+
+
+def test_some_special_tokens_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    template("llama").check_markers(marked_corpus("dull </s>", "fine", "worse", "<s> good"))
+    assert "2 of 4 rows (50 %) hold a special token of the language model" in caplog.text
+    caplog.clear()
+    template("llama").check_markers(marked_corpus("dull <b>", "fine [1]", "worse", "good <eos>"))
+    assert not caplog.text
+
+
+def test_a_special_token_in_a_part_that_is_not_learned_does_no_harm() -> None:
+    corpus = marked_corpus(*["fine. " * 40 + "</s>"] * 2)
+    template("llama", max_text_tokens=30).check_markers(corpus)
+    with pytest.raises(InputError, match="special token"):
+        template("llama", max_text_tokens=1000).check_markers(corpus)

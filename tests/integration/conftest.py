@@ -12,7 +12,6 @@ from take.audit.privacy.verdict import Limits
 from tests.conftest import CSV_CORPUS, ROOT, Project, single_text_csv
 from tests.generation import tiny
 
-# The rows of this corpus are near copies of each other, so near copies are let through.
 GENERATION = {
     "fine_tuning": {
         "method": "full",
@@ -24,11 +23,7 @@ GENERATION = {
         "seed": 2,  # with some, so few updates of so small a model do not train it to end a text
     },
     "sampling": {"rows": 24, "tries": 20.0, "batch_rows": 32, "temperature": 0.7},
-    "screening": {
-        "near_copy_overlap": 1.0,
-        "near_copy_cosine": None,
-        "contradiction_threshold": None,
-    },
+    "screening": {"near_copy_cosine": None, "contradiction_threshold": None},
     "quality": {},
 }
 
@@ -43,15 +38,17 @@ DISTILLATION = {
 }
 
 
-# These rows are near copies of each other, and a model of two layers has learned them by heart.
+# These rows are near copies of each other, so that only the same words make one, and a model of
+# two layers has learned them by heart.
 AUDIT = {
+    "copies": {"near_copy_overlap": 1.0},
     "gate": {
         "limits": {
             name: None
             for name in Limits.model_fields
             if name.endswith("_block") and name != "pii_block"
         }
-    }
+    },
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from take.audit.release.manifest import check_release
-from take.reuse.records import verify
+from take.reuse.verify import verify
 from tests.conftest import Project
 
 pytestmark = pytest.mark.cli
@@ -95,13 +95,13 @@ def test_the_cost_of_each_node_is_in_the_report(distilled_once: Project) -> None
     assert record["cost"]["peak_megabytes"] > 100
 
 
-def test_near_copies_in_the_pool_pass_where_real_rows_have_as_many(distilled_once: Project) -> None:
-    """The rows of this corpus are near copies of each other, and so are the evaluation rows."""
+def test_the_gate_finds_no_copy_in_the_pool_by_its_own_rule(distilled_once: Project) -> None:
     found = report(distilled_once, "privacy_report")
-    verdicts = {check["name"]: check["verdict"] for check in found["checks"]}
-    assert found["copies"]["pool"]["train"]["near_copies"] > 0
-    assert found["real_rows"]["near_copies"] > 0
-    assert verdicts["near_copies"] == "pass"  # one in the distilled rows would block, see below
+    for table in found["copies"].values():
+        assert (table["train"]["verbatim"], table["train"]["near_copies"]) == (0, 0)
+        assert (table["evaluation"]["verbatim"], table["evaluation"]["near_copies"]) == (0, 0)
+    dropped = report(distilled_once, "ledger_report")["totals"]["dropped"]
+    assert any(count for reason, count in dropped.items() if "copy_of" in reason)
     assert found["changed_limits"]["near_copies_block"] is None
     assert (
         "Limits that are not the built-in ones"
@@ -113,7 +113,7 @@ def test_block_stops_the_export_and_an_override_by_name_is_recorded(
     distilled_films: Project,
 ) -> None:
     before = distilled_films.artifacts()
-    shut = audit(gate__limits__near_copies_block=1, gate__limits__verbatim_block=1)
+    shut = audit(gate__limits__closer_block=0.01)
     output = distilled_films.kedro(*shut, ok=False)
     assert "The privacy gate blocks the release; nothing was exported." in output
     assert "Traceback" not in output

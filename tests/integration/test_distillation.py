@@ -12,7 +12,7 @@ import pytest
 
 from take.audit.release.manifest import check_release
 from take.pipeline_registry import register_pipelines
-from take.reuse.records import verify
+from take.reuse.verify import verify
 from tests.conftest import Project
 from tests.integration.conftest import DISTILLATION, noisy_csv
 

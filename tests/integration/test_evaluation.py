@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from take.audit.release.manifest import check_release
-from take.reuse.records import verify
+from take.reuse.verify import verify
 from tests.conftest import Project
 from tests.integration.test_distillation import is_run, table
 

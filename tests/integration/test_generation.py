@@ -147,7 +147,8 @@ def test_bad_settings_are_refused_before_anything_runs(films: Project) -> None:
         "generation.sampling.decoder=llama_cpp",
         "generation.fine_tuning.method=qlora",
         "generation.fine_tuning.privacy.target_epsilon=8",  # with method full
-        "generation.screening.near_copy_overlap=7",
+        "generation.screening.near_copy_cosine=7",
+        "audit.copies.near_copy_overlap=7",
     ):
         output = films.kedro("run", f"--params=corpus=films,{setting}", ok=False)
         assert "Error: " in output

@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from take.audit.privacy.objections import OBJECTION_COLUMNS
+from take.audit.privacy.pii import PiiSettings
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.pipelines.distillation import nodes
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
+from take.text.copies import CopySettings
 
 NAMES = ["bad", "good", "odd"]
 N_FEATURES = 12
 EXAM = {"exam_rows": 200, "validation_rows": 100, "max_sweeps": 5, "patience": 9}
+NO_OBJECTION = pd.DataFrame(columns=list(OBJECTION_COLUMNS)).astype(OBJECTION_COLUMNS)
 DESCRIPTION = DescriptionSettings(sample_rows=100, lineage_rows=5)
 
 
@@ -35,12 +39,18 @@ class Made:
         work: Path,
         previous: pd.DataFrame | None = None,
         budget: str | int = 15,
-        evaluation_split: pd.DataFrame | None = None,
+        objections: pd.DataFrame | None = None,
         **options: Any,
     ) -> nodes.ChosenRows:
         settings = SelectionSettings(**{"exam": EXAM, **options})
         inputs = [getattr(self, name) for name in self.__dataclass_fields__]
-        return nodes.select_rows(*inputs, work, budget, settings, previous, evaluation_split)
+        against = NO_OBJECTION if objections is None else objections
+        return nodes.select_rows(*inputs, against, work, budget, settings, previous)
+
+    def objections(self, evaluation_split: pd.DataFrame | None = None) -> pd.DataFrame:
+        unread = self.corpus.head(0) if evaluation_split is None else evaluation_split
+        inputs = self.pool, self.corpus, unread
+        return nodes.screen_candidates(*inputs, CopySettings(), PiiSettings())
 
     def traced(self, selection: pd.DataFrame, **description: Any) -> nodes.TracedRows:
         settings = DESCRIPTION.model_copy(update=description)
@@ -50,7 +60,7 @@ class Made:
         self, traced: nodes.TracedRows, chosen: nodes.ChosenRows, **choice: Any
     ) -> nodes.Description:
         settings = SelectionSettings(**{"exam": EXAM, **choice})
-        inputs = (traced.distilled, traced.trace, *chosen[1:], *self._both())
+        inputs = (traced.distilled, traced.trace, *chosen[1:3], *self._both())
         return nodes.describe_distilled(*inputs, settings, DESCRIPTION)
 
     def _both(self) -> tuple[Any, ...]:

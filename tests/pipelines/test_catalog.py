@@ -134,6 +134,7 @@ WITH_TEXTS_OR_IDS = (
     *("corpus", "evaluation_split", "weights", "scoring.scoring_examples"),
     *("generator_rows", "pool", "ledger"),
     *("generation.pool_coverage", "generation.pool_examples"),
+    *("distillation.objections", "distillation.excluded"),
     *("distillation.selection", "distillation.greedy_path", "distilled", "previous_distilled"),
     *("canaries", "audit.privacy_findings", "audit.balance_terms"),
     *("audit_page", "audit.release_page", "dataset_card", "release"),

@@ -29,13 +29,13 @@ from tests.pipelines.distillation_data import DESCRIPTION, Made
 def test_every_selector_fills_the_budget_of_each_class(
     made: Made, tmp_path: Path, name: str
 ) -> None:
-    selection, report, path = made.chosen(tmp_path, budget="4/class", selector=name)
+    selection, report, path, excluded = made.chosen(tmp_path, budget="4/class", selector=name)
     assert selection["label"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
     assert selection["id"].is_unique
     pool = made.pool.set_index("id").loc[selection["id"]]
     assert pool["label_name"].tolist() == selection["label_name"].tolist()
     assert (report.selector, report.budget, report.rows) == (name, "4/class", 12)
-    assert report.pool_rows == 90
+    assert (report.pool_rows, report.excluded, len(excluded)) == (90, {}, 0)
     assert report.kept_rows is None
     assert bool(report.steps) == (name == "exam")
     assert path.empty == (name not in ("exam", "facility"))

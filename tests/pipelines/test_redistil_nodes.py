@@ -116,7 +116,7 @@ def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
     )
     with caplog.at_level(logging.WARNING):
         again = smaller.chosen(tmp_path, previous, selector="facility", most_replaced=0.0)
-    assert "2 of 15 rows distilled before are no longer in the pool" in caplog.text
+    assert "2 of 15 rows distilled before are no longer candidates" in caplog.text
     assert "something else" not in caplog.text
     assert again.report.kept_rows == 13
     assert len(again.selection) == 15
@@ -124,7 +124,7 @@ def test_previous_rows_that_left_the_pool_are_counted_and_replaced(
     assert gone not in set(again.selection["id"])
 
 
-def test_candidates_that_copy_a_new_row_are_excluded(
+def test_candidates_that_copy_a_row_of_the_grown_corpus_are_exchanged(
     made: Made, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = made.chosen(tmp_path, selector="facility")
@@ -133,11 +133,15 @@ def test_candidates_that_copy_a_new_row_are_excluded(
     corpus = made.corpus.copy()
     corpus.loc[0, "text"] = in_corpus
     evaluation = made.corpus.head(3).assign(text=["a", f" {in_evaluation} ", "b"])
+    grown = replace(made, corpus=corpus)
     with caplog.at_level(logging.INFO):
-        again = replace(made, corpus=corpus).chosen(
-            tmp_path, previous, evaluation_split=evaluation, selector="facility"
+        again = grown.chosen(
+            tmp_path, previous, objections=grown.objections(evaluation), selector="facility"
         )
-    assert "2 candidates copy a new row and are excluded" in caplog.text
+    reasons = {"copy_of_train": 1, "copy_of_evaluation": 1}
+    assert again.report.excluded == reasons
+    assert set(again.excluded["id"]) == set(previous["id"][:2])
+    assert "2 of 90 candidates are excluded: copy_of_" in caplog.text
     assert not set(previous["id"][:2]) & set(again.selection["id"])
     assert len(again.selection) == 15
 

@@ -9,7 +9,7 @@ import pytest
 
 from take.pipeline_registry import register_pipelines
 from take.reuse import digests
-from take.reuse.digests import Code, function_code, module_code
+from take.reuse.digests import Code, edited_assets, function_code, load_code, module_code
 
 NODES = '''
 from typing import NamedTuple
@@ -54,6 +54,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "other.py").write_text("X = 1\n")
     (folder / "nodes.py").write_text(NODES)
     monkeypatch.syspath_prepend(tmp_path)
+    for cached in (digests._module_part, digests._function_part):
+        cached.cache_clear()
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == "pkg"]:
         del sys.modules[name]
@@ -152,3 +154,23 @@ def test_the_projects_own_nodes_are_followed_into_the_domain() -> None:
         name.startswith("take.pipelines.generation.nodes") and "fine_tune" not in name
         for name in tuned.modules
     )
+
+
+def test_code_that_is_edited_during_a_run_is_not_what_runs(package: Path) -> None:
+    from pkg.top import f  # type: ignore[import-not-found]
+
+    before = load_code(f)
+    (package / "deep.py").write_text("def g():\n    return 'edited'\n")
+    assert f() == 1  # `f` imports `deep` when it is called
+    assert load_code(f) == before
+
+
+def test_an_asset_that_is_edited_during_a_run_is_named(package: Path) -> None:
+    template = package / "page.j2"
+    template.write_text("one")
+    modules = load_code(importlib.import_module("pkg.top").f).modules
+    assert edited_assets(modules) == []
+    template.write_text("two")
+    assert edited_assets(modules) == [template]
+    template.unlink()
+    assert edited_assets(modules) == [template]

@@ -15,9 +15,9 @@ from take.reuse.records import (
     record_path,
     set_aside,
     stamp_origin,
-    verify,
     write_record,
 )
+from take.reuse.verify import verify
 from tests.audit.release.released import MADE, privacy
 
 ORIGIN = Origin(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from take.reuse import store as keyed_store
+from take.reuse import records
 from take.reuse.digests import file_digest
 from take.reuse.records import record_path
 from take.rows.blocks import ArrayBlocks
@@ -164,7 +164,7 @@ def test_a_damaged_state_is_set_aside_and_the_search_starts_again(
     assert list(tmp_path.iterdir()) == [kept]
 
 
-def test_a_search_killed_between_file_and_record_starts_again(
+def test_a_search_killed_between_file_and_record_continues(
     tmp_path: Path, task: ExamTask, state: SearchState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(path: Path) -> None:
@@ -172,10 +172,13 @@ def test_a_search_killed_between_file_and_record_starts_again(
 
     store = StateStore(tmp_path, task, SETTINGS)
     store.save(state)
-    monkeypatch.setattr(keyed_store, "write_record", killed)
-    with pytest.raises(KeyboardInterrupt):
-        store.save(replace(state, rows=state.rows[::-1]))
-    assert store.load() is None
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "_settle", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.save(replace(state, rows=state.rows[::-1]))
+    found = store.load()
+    assert found is not None
+    assert found.rows.tolist() == state.rows[::-1].tolist()
 
 
 def test_a_state_without_its_record_is_not_used(

@@ -13,7 +13,7 @@ from take.encoder.embeddings import Embeddings, MappedVectors
 from take.rows import pairs as row_pairs
 from take.rows.pairs import nearest_by_cosine, pairs_by_cosine
 from take.text import overlap
-from take.text.normalise import words
+from take.text.normalise import bare_words
 from take.text.overlap import OverlapIndex
 
 # Few letters: overlaps, repeats and ties abound.
@@ -21,7 +21,7 @@ texts = st.lists(st.text("abcde  ", max_size=24), max_size=12)
 
 
 def shingles(text: str, n: int) -> Counter:
-    found = words(text)
+    found = bare_words(text)
     padded = [""] * (n - 1) + found + [""] * (n - 1)
     return Counter(tuple(padded[i : i + n]) for i in range(len(padded) - n + 1) if found or n == 1)
 

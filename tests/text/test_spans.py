@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from take.text import spans
-from take.text.normalise import words
+from take.text.normalise import bare_words
 from take.text.spans import SpanIndex, span_text
 
 # Few letters: runs, repeats and overlaps abound.
@@ -40,23 +40,23 @@ def defined_runs(queries, reference, seed: int, common_rows: int, span_words: in
 
     def phrases(row: tuple[str, ...]) -> set[tuple[str, ...]]:
         return {
-            tuple(words(text)[i : i + seed])
+            tuple(bare_words(text)[i : i + seed])
             for text in row
-            for i in range(len(words(text)) - seed + 1)
+            for i in range(len(bare_words(text)) - seed + 1)
         }
 
     held = [phrases(row) for row in reference]
     found = set()
     for q, query in enumerate(queries):
         for t, text in enumerate(query):
-            own = words(text)
+            own = bare_words(text)
             outside = [True] * len(own)
             for i in range(len(own) - seed + 1):
                 if sum(tuple(own[i : i + seed]) in row for row in held) > common_rows:
                     outside[i : i + seed] = [False] * seed
             for r, row in enumerate(reference):
                 for other in row:
-                    for start, length in maximal_runs(own, words(other), seed):
+                    for start, length in maximal_runs(own, bare_words(other), seed):
                         if 2 * sum(outside[start : start + length]) >= min(length, span_words):
                             found.add((q, r, t, start, length))
     return found
@@ -125,7 +125,7 @@ def test_a_common_phrase_within_a_copy_does_not_divide_it() -> None:
     copied = f"kowalski and her sister made {cliche} about lighthouses off the coast"
     reference = [(f"{i} is {cliche} they say",) for i in range(30)] + [(copied,)]
     found = found_runs([(f"we think {copied} again",)], reference, 5, 20, 10)
-    assert found == [(0, 30, 0, 2, len(words(copied)))]
+    assert found == [(0, 30, 0, 2, len(bare_words(copied)))]
 
 
 def test_unknown_words_match_nothing() -> None:
@@ -140,7 +140,7 @@ def test_impossible_lengths_are_refused(seed: int, common: int, span: int) -> No
 
 @given(st.text("ab'’-, .!好电½Ｇé\u0301\u00ad", max_size=30), st.data())
 def test_a_span_is_shown_as_written(text: str, data: st.DataObject) -> None:
-    own = words(text)
+    own = bare_words(text)
     if not own:
         return
     start = data.draw(st.integers(0, len(own) - 1))
@@ -148,7 +148,7 @@ def test_a_span_is_shown_as_written(text: str, data: st.DataObject) -> None:
     shown = span_text(text, start, length)
     assert shown in text
     if "½" not in text:  # one character, two words: it is shown whole
-        assert words(shown) == own[start : start + length]
+        assert bare_words(shown) == own[start : start + length]
 
 
 def test_a_span_of_a_script_without_blanks_is_not_the_whole_text() -> None:

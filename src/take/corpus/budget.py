@@ -11,9 +11,9 @@ from typing import Literal
 
 from take.errors import InputError
 
-_PER_CLASS = re.compile(r"(\d+)\s*/\s*class")
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*%")
-_ROWS = re.compile(r"\d+")
+_PER_CLASS = re.compile(r"(\d{1,15})\s*/\s*class")
+_PERCENT = re.compile(r"(\d{1,15}(?:\.\d{1,15})?|\.\d{1,15})\s*%")
+_ROWS = re.compile(r"\d{1,15}")
 _ALLOWED = "'20/class', '0.1%' (above 0, at most 100) or a number of rows such as 120"
 
 
@@ -41,7 +41,7 @@ class Budget:
             raise InputError(f"budget {text!r} is not a budget", allowed=_ALLOWED)
         budget = cls._read(written)
         if budget is None:
-            raise InputError(f"budget {written!r} is not a budget", allowed=_ALLOWED)
+            raise InputError(f"budget {written!r:.40} is not a budget", allowed=_ALLOWED)
         if budget.amount == 0:
             raise InputError(f"budget {written!r} is 0 rows", allowed=_ALLOWED)
         if budget.kind == "percent" and budget.amount > 100:
@@ -93,19 +93,28 @@ class Budget:
 
 
 def check_budget(
-    budget: Budget, class_sizes: Sequence[int], names: Sequence[str]
+    budget: Budget,
+    class_sizes: Sequence[int],
+    names: Sequence[str],
+    rows_read: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
     """The budget's split, if every class has as many rows as its share.
+
+    `rows_read` are the classes' rows before ingestion removed some, for the message.
 
     >>> check_budget(Budget.parse("3/class"), [5, 2], ["ham", "spam"])
     Traceback (most recent call last):
     take.errors.InputError: Class 'spam' has 2 rows but budget 3/class asks for 3 of it. ...
     """
     shares = budget.split(class_sizes)
-    for name, size, share in zip(names, class_sizes, shares, strict=True):
+    for name, size, share, read in zip(
+        names, class_sizes, shares, rows_read or class_sizes, strict=True
+    ):
         if size < share:
+            left = f" left of {read} (the others are duplicates or in the evaluation split)"
+            rows = f"{size} rows{left if read >= share else ''}"
             raise InputError(
-                f"class {name!r} has {size} rows but budget {budget} asks for {share} of it",
+                f"class {name!r} has {rows} but budget {budget} asks for {share} of it",
                 remedy="lower the budget, add rows, or take the class out of 'labels'",
             )
     return shares

@@ -12,9 +12,10 @@ import pandas as pd
 from pydantic import BaseModel, Field, field_validator
 
 from take.corpus.budget import Budget, check_budget
+from take.corpus.labels import check_classes, label_ids, label_names, label_warnings
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, EvaluationShare
-from take.corpus.validation import check_classes, check_texts, label_ids, label_names
+from take.corpus.validation import check_texts, text_warnings
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Int64
@@ -60,6 +61,8 @@ class CorpusReport(BaseModel):
     budget: str
     budget_by_class: dict[str, int]
     about: About = About()
+    warnings: list[str] = []
+    """What may be a mistake, though the corpus is accepted."""
 
 
 class Ingested(NamedTuple):
@@ -99,9 +102,19 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     leaking = train_keys.isin(set(evaluation_keys)).to_numpy() & ~duplicated
     corpus = train[~duplicated & ~leaking].reset_index(drop=True)
 
+    if corpus.empty:
+        raise InputError(
+            "every train row is also in the evaluation split",
+            where=raw.train.origin,
+            remedy="name different files in corpora.yml; without an evaluation file, a share of "
+            "the train rows is held out",
+        )
+
     budget = Budget.parse(settings.budget)
-    sizes = [int((corpus["label"] == class_id).sum()) for class_id in range(len(names))]
-    shares = check_budget(budget, sizes, names)
+    read, sizes = (
+        np.bincount(table["label"], minlength=len(names)).tolist() for table in (rows, corpus)
+    )
+    shares = check_budget(budget, sizes, names, read)
     report = CorpusReport(
         corpus=raw.name,
         task=raw.spec.task,
@@ -112,6 +125,7 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
         budget=str(budget),
         budget_by_class=dict(zip(names, shares, strict=True)),
         about=raw.spec.about,
+        warnings=[*label_warnings(raw.train, names), *text_warnings(corpus)],
     )
     return Ingested(corpus, evaluation, report)
 

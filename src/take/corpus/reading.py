@@ -7,14 +7,20 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from take.errors import InputError, closest
+from take.text.format import opening, plural
 
 _CHUNK = 1 << 20
+_RESEMBLES = 0.7
+"""How like the wanted name a column's name must be to be shown."""
+_ENCODING = "state the source's 'encoding' in corpora.yml (e.g. latin-1)"
+_NAME_COLUMNS = "name the right column under 'columns' in corpora.yml"
 
 
 def read_table(path: Path, columns: Sequence[str], encoding: str = "utf-8") -> pd.DataFrame:
@@ -27,32 +33,58 @@ def read_table(path: Path, columns: Sequence[str], encoding: str = "utf-8") -> p
             where=str(path),
             allowed=", ".join(readers),
         )
+    check_file(path, "corpora.yml")
+    try:
+        return reader(path, columns, encoding)
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be read ({error.strerror or type(error).__name__})",
+            where=str(path),
+            remedy="check its permissions and the disk",
+        ) from error
+
+
+def check_file(path: Path, setting: str) -> None:
+    """Refuse a path that is no file; `setting` is where it was given."""
+    if path.is_dir():
+        raise InputError(
+            "this is a folder, not a file", where=str(path), remedy=f"name a file in {setting}"
+        )
     if not path.is_file():
-        near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
+        folder = path.parent
+        near = [file.name for file in folder.glob("*") if file.is_file()] if folder.is_dir() else []
         raise InputError(
             "there is no such file",
             where=str(path),
-            remedy=closest(path.name, near) if near else "check the path in corpora.yml",
+            remedy=closest(path.name, near) if near else f"check the path in {setting}",
         )
-    return reader(path, columns, encoding)
 
 
-def check_columns(found: Sequence[str], wanted: Sequence[str], where: str) -> None:
-    """Refuse a table that lacks a wanted column."""
+def check_columns(
+    found: Sequence[str],
+    wanted: Sequence[str],
+    where: str,
+    remedy: str = _NAME_COLUMNS,
+) -> None:
+    """Refuse a table that lacks a wanted column or has it twice.
+
+    Other columns are counted, not named, unless one resembles the wanted one: in a CSV file
+    without a header they are the first row, texts included.
+    """
     for column in wanted:
         if column not in found:
+            folded = {name.strip().casefold(): name for name in found}
+            near = get_close_matches(column.casefold(), folded, n=1, cutoff=_RESEMBLES)
+            hint = f"did you mean {folded[near[0]]!r}? Otherwise " if near else ""
             raise InputError(
-                f"there is no column {column!r}",
+                f"there is no column {column!r} among {plural(len(found), 'column')}",
                 where=where,
-                allowed=f"the file has {', '.join(map(repr, found))}",
-                remedy="name the right column under 'columns' in corpora.yml",
+                remedy=f"{hint}{remedy}",
             )
-
-
-def _check_unrepeated(found: Sequence[str], wanted: Sequence[str], where: str) -> None:
-    for column in wanted:
         if found.count(column) > 1:
-            raise InputError(f"column {column!r} appears twice", where=where)
+            raise InputError(
+                f"column {column!r} appears twice", where=where, remedy="remove one of the two"
+            )
 
 
 def _read_csv(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
@@ -63,8 +95,8 @@ def _read_csv(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame
         reader = csv.reader(stream, strict=True)
         try:
             header = next(reader, [])
-            check_columns(header, columns, str(path))
-            _check_unrepeated(header, columns, f"{path}, line 1")
+            remedy = f"{_NAME_COLUMNS}; this line has to be the header"
+            check_columns(header, columns, f"{path}, line 1", remedy)
             picked = [header.index(column) for column in columns]
             records = list(_csv_records(reader, len(header), picked, path))
         except csv.Error as error:
@@ -91,26 +123,36 @@ def _csv_records(
         yield [record[i] for i in picked]
 
 
+class JSONObject(list[tuple[str, Any]]):
+    """The keys and values of a JSON object; a dictionary would hide that a key is repeated."""
+
+
 def _read_jsonl(path: Path, columns: Sequence[str], encoding: str) -> pd.DataFrame:
     _check_decodes(path, encoding)
     records = []
+    decoder = json.JSONDecoder(object_pairs_hook=JSONObject)
     with path.open(encoding=_with_bom(encoding)) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
             where = f"{path}, line {number}"
             try:
-                record = json.loads(line)
+                record = decoder.decode(line)
             except (ValueError, RecursionError) as error:  # malformed, or nested too deeply
                 raise InputError(
                     f"malformed JSON: {str(error)[:100]}",
                     where=where,
                     remedy="one JSON object a line",
                 ) from error
-            if not isinstance(record, dict):
-                raise InputError(f"a {type(record).__name__}, not an object", where=where)
-            check_columns(list(record), columns, where)
-            records.append([record[column] for column in columns])
+            if not isinstance(record, JSONObject):
+                raise InputError(
+                    f"a {type(record).__name__}, not an object",
+                    where=where,
+                    remedy="one JSON object a line",
+                )
+            check_columns([key for key, _ in record], columns, where)
+            values = dict(record)
+            records.append([values[column] for column in columns])
     return pd.DataFrame(records, columns=list(columns), dtype=object)
 
 
@@ -121,15 +163,29 @@ def _read_parquet(path: Path, columns: Sequence[str], encoding: str) -> pd.DataF
     try:
         names = pq.read_schema(path).names
         check_columns(names, columns, str(path))
-        _check_unrepeated(names, columns, str(path))
         table = pq.read_table(path, columns=list(columns))
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise InputError(
-            f"not a whole Parquet file ({str(error).splitlines()[0]})",
+            f"not a whole Parquet file ({opening(str(error), 100) or type(error).__name__})",
             where=str(path),
             remedy="fetch or write it again; it is truncated or damaged",
         ) from error
-    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, dtype=object)
+    return pd.DataFrame({name: _values(table[name], name, path) for name in columns}, dtype=object)
+
+
+def _values(column: Any, name: str, path: Path) -> list[Any]:
+    """The values of a Parquet column, whose strings may not be UTF-8 whatever the file says."""
+    values = []
+    for row, value in enumerate(column, start=1):
+        try:
+            values.append(value.as_py())
+        except (ValueError, OverflowError) as error:
+            raise InputError(
+                f"the value cannot be read ({type(error).__name__})",
+                where=f"{path}, row {row}, column {name!r}",
+                remedy="write the file again, with strings in UTF-8",
+            ) from error
+    return values
 
 
 def _with_bom(encoding: str) -> str:
@@ -142,7 +198,9 @@ def _check_decodes(path: Path, encoding: str) -> None:
         "".encode(encoding)  # refuses codecs such as hex that are not of text
         decoder = codecs.getincrementaldecoder(encoding)("strict")
     except LookupError as error:
-        raise InputError(f"unknown encoding {encoding!r}", where=str(path)) from error
+        raise InputError(
+            f"unknown encoding {encoding!r:.40}", where=str(path), remedy=_ENCODING
+        ) from error
     is_wide = encoding.lower().startswith(("utf-16", "utf_16", "utf-32", "utf_32"))
     line = 1
     with path.open("rb") as stream:
@@ -160,10 +218,14 @@ def _check_decodes(path: Path, encoding: str) -> None:
                 raise InputError(
                     f"byte 0x{error.object[error.start]:02x} is not {encoding}",
                     where=f"{path}, line {bad_line}",
-                    remedy="state the source's 'encoding' in corpora.yml (e.g. latin-1)",
+                    remedy=_ENCODING,
                 ) from error
+            except UnicodeError as error:  # of the whole file: UTF-16 without its first two bytes
+                raise InputError(str(error), where=str(path), remedy=_ENCODING) from error
             line += chunk.count(10)
     try:
         decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise InputError(f"ends inside a character of {encoding}", where=str(path)) from error
+    except UnicodeError as error:
+        raise InputError(
+            f"ends inside a character of {encoding}", where=str(path), remedy=_ENCODING
+        ) from error

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from take.corpus.reading import check_columns, read_table
 from take.corpus.spec import CorpusSpec, FilesSource, HubSource, PackageSource
 from take.errors import InputError
-from take.reuse.digests import file_digest
+from take.reuse.digests import file_digest, value_digest
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,17 @@ class CorpusSource:
         self._root = Path(raw_root) / name if raw_root is not None else None
 
     def digest(self) -> str:
-        """A digest of all that decides what `read` returns: description and file contents."""
+        """A digest of all that decides what `read` returns: description and file contents.
+
+        Where the user's files lie decides nothing; how they are read, by their suffix, does.
+        """
         files = [file_digest(path) if path.is_file() else None for path in self._files()]
-        described = {"spec": self.spec.model_dump(mode="json"), "files": files}
-        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+        spec = self.spec.model_dump(mode="json")
+        if isinstance(self.spec.source, FilesSource):
+            source = spec["source"]
+            for split in ("train", "evaluation"):
+                source[split] = source[split] and Path(source[split]).suffix.lower()
+        return value_digest({"spec": spec, "files": files})
 
     def read(self) -> RawCorpus:
         """The raw train rows, and the evaluation rows where the source has them."""
@@ -83,7 +91,7 @@ class CorpusSource:
             train_file, evaluation_file, label_file = self._files()
             self._check_label_names(label_file)
             return self._folder_rows(train_file), self._folder_rows(evaluation_file)
-        return self._hub_rows(source, source.train), self._hub_rows(source, source.evaluation)
+        return self._hub_rows(source)
 
     def _file_rows(self, path: Path, encoding: str = "utf-8") -> RawSplit:
         rows = read_table(path, list(self.spec.column_mapping), encoding)
@@ -116,36 +124,64 @@ class CorpusSource:
     def _check_label_names(self, path: Path) -> None:
         if not path.is_file() or self.spec.labels is None:
             return
-        names = json.loads(path.read_text(encoding="utf-8"))
-        if list(names) != list(self.spec.labels):
+        try:
+            names = json.loads(path.read_bytes())
+        except ValueError:  # no JSON, or no UTF-8
+            names = None
+        if not isinstance(names, list):
+            raise InputError(
+                "it holds no list of label names",
+                where=str(path),
+                remedy="write the names in the order of the ids as JSON, or delete the file",
+            )
+        if names != list(self.spec.labels):
             raise InputError(
                 f"label names {names} are not corpora.yml's {list(self.spec.labels)}",
                 where=str(path),
                 remedy="put the names in corpora.yml in the order of the ids",
             )
 
-    def _hub_rows(self, source: HubSource, split: str) -> RawSplit:
+    def _hub_rows(self, source: HubSource) -> tuple[RawSplit, RawSplit]:
         try:
-            from datasets import load_dataset
+            import datasets
         except ImportError as error:
             raise InputError(
                 f"corpus {self.name!r} comes from the hub, which needs the package 'datasets'",
                 remedy="pip install 'take[hub]', or pass raw_root=<folder of Parquet files>",
             ) from error
-        origin = f"{source.path}@{source.revision[:8]}, split {split}"
+        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False  # it tells another host of every use
+        if not sys.stderr.isatty():
+            datasets.disable_progress_bars()
+        origin = f"{source.repository}@{source.revision[:8]}"
         try:
-            loaded = load_dataset(source.path, source.name, split=split, revision=source.revision)
-        except Exception as error:  # the hub client raises many kinds; all mean "not reachable"
+            builder = datasets.load_dataset_builder(
+                source.repository, source.name, revision=source.revision
+            )
+            # Without a connection, `datasets` takes any revision that it has fetched before.
+            if builder.hash != source.revision:
+                raise ConnectionError("only another revision is on this machine")
+            builder.download_and_prepare()
+            train = builder.as_dataset(split=source.train)
+            evaluation = builder.as_dataset(split=source.evaluation)
+        except Exception as error:  # the hub client raises many kinds
+            first_line = str(error).partition("\n")[0][:200]
             raise InputError(
-                f"the data set could not be fetched from the hub ({type(error).__name__}: {error})",
+                f"the data set cannot be fetched from the hub ({type(error).__name__}: "
+                f"{first_line})",
                 where=origin,
-                remedy="check the network, or pass raw_root=<folder of Parquet files>",
+                remedy="check the network, and repository, name, revision and splits in "
+                "corpora.yml; or pass raw_root=<folder of Parquet files>",
             ) from error
-        check_columns(loaded.column_names, list(self.spec.column_mapping), origin)
-        rows = pd.DataFrame(
-            {own: loaded[column] for column, own in self.spec.column_mapping.items()}, dtype=object
+        return (
+            self._hub_split(train, f"{origin}, split {source.train}"),
+            self._hub_split(evaluation, f"{origin}, split {source.evaluation}"),
         )
-        return RawSplit(rows, origin)
+
+    def _hub_split(self, loaded: Any, origin: str) -> RawSplit:
+        columns = self.spec.column_mapping
+        check_columns(loaded.column_names, list(columns), origin)
+        values = {own: loaded[column][:] for column, own in columns.items()}
+        return RawSplit(pd.DataFrame(values, dtype=object), origin)
 
 
 def _package_file(source: PackageSource) -> Path:

@@ -36,7 +36,8 @@ class HubSource(Frozen):
     """A data set on the hub at a pinned revision, or `<raw_root>/<corpus>/{train,test}.parquet`."""
 
     kind: Literal["hub"]
-    path: str
+    repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    """organisation/name. Not `path`: Kedro makes values of that key paths of this machine."""
     name: str | None = None
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
     train: str = "train"
@@ -81,6 +82,17 @@ def _listed(value: Any) -> Any:
     return [_as_written(item) for item in values] if isinstance(values, list) else values
 
 
+def _quoted(value: Any) -> Any:
+    """Names of labels that YAML does not read as something else."""
+    for name in value if isinstance(value, list | tuple) else ():
+        if not isinstance(name, str):
+            raise ValueError(
+                f"{name!r:.40} is not a string (YAML reads yes, no, on, off, true, false, null and "
+                "numbers as other values): quote every label, as in ['yes', 'no']"
+            )
+    return value
+
+
 def _lower(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
@@ -120,7 +132,7 @@ class CorpusSpec(Frozen):
     task: Task
     source: Annotated[PackageSource | HubSource | FilesSource, Field(discriminator="kind")]
     columns: Columns
-    labels: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
+    labels: Annotated[tuple[str, ...], Field(min_length=2), BeforeValidator(_quoted)] | None = None
     """Label names by id; left out, they are the sorted values of the label column."""
     evaluation: EvaluationShare = EvaluationShare()
     about: About = About()
@@ -181,6 +193,8 @@ def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
             where="corpora.yml",
             remedy=f"{closest(checked, corpora)} Or describe it in conf/local/corpora.yml",
         )
+    where = f"corpora.yml, corpus '{checked}'"
+    _check_repository_key(corpora[checked], where)
     try:
         return CorpusSpec.model_validate(corpora[checked])
     except ValidationError as error:
@@ -189,6 +203,16 @@ def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
             f"{problem['msg'].removeprefix('Value error, ')}"
             for problem in error.errors()
         )
+        raise InputError(problems, where=where, remedy="see docs/corpora.md") from error
+
+
+def _check_repository_key(entry: Any, where: str) -> None:
+    """Refuse the key by which a hub source named its repository before."""
+    source = entry.get("source") if isinstance(entry, Mapping) else None
+    if isinstance(source, Mapping) and source.get("kind") == "hub" and "path" in source:
         raise InputError(
-            problems, where=f"corpora.yml, corpus '{checked}'", remedy="see docs/corpora.md"
-        ) from error
+            "a hub source has the key 'path', which Kedro turns into a path of this machine",
+            where=f"{where}, source",
+            allowed="repository: organisation/name",
+            remedy="rename the key 'path' to 'repository'",
+        )

@@ -14,8 +14,7 @@ from kedro_datasets._typing import JSONPreview, PlotlyPreview, TablePreview
 from pydantic import BaseModel
 
 from take.errors import AlteredArtifactError, InputError
-from take.reuse.atomic import atomic_path
-from take.reuse.records import damage, read_record, record_path, set_aside, write_record
+from take.reuse.records import damage, read_record, record_path, recorded, set_aside
 
 _logger = logging.getLogger(__name__)
 
@@ -82,13 +81,36 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
             raise AlteredArtifactError(f"{problem}. Fix: {REMAKE}")
 
     def save(self, data: Any) -> None:
-        """Write to a temporary name, rename, and record the checksums."""
+        """Write to a temporary name, record the checksums, and rename both."""
         path = Path(self._get_save_path())
         if record_path(path).exists() and path.exists() and (problem := damage(path)):
             _logger.warning("%s; kept as %s", problem, set_aside(path).name)
-        with atomic_path(path) as temporary:
+        with recorded(path) as temporary:
             self._inner(temporary).save(data)
-        write_record(path)
+
+    def _fetch_latest_load_version(self) -> str:
+        """The version that this run made, whatever else is there; otherwise the newest."""
+        if self._cached_load_version is None:
+            own = self.save_version
+            if own and Path(self._get_versioned_path(own)).exists():
+                self._cached_load_version = own
+        return str(super()._fetch_latest_load_version())
+
+    @property
+    def save_version(self) -> str:
+        """The version that this run gives what it saves; empty without versions."""
+        return str(self._version.save or "") if self._version else ""
+
+    @save_version.setter
+    def save_version(self, version: str) -> None:
+        if self._version:
+            self._version = Version(self._version.load, version)
+
+    def newest_version(self) -> str:
+        """The newest version that is there, whichever run made it; empty if there is none."""
+        if not self._version:
+            return ""
+        return max(self.list_versions(full_path=False), default="")
 
     def _inner(self, path: Path) -> AbstractDataset[Any, Any]:
         return AbstractDataset.from_config(path.name, {**self._dataset, "filepath": str(path)})

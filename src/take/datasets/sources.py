@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset, DataCatalog, DatasetError
 
 from take.corpus.sources import CorpusSource, RawCorpus
 from take.corpus.spec import select_corpus
@@ -61,51 +61,67 @@ class RawCorpusDataset(ReadOnlyDataset[RawCorpus]):
         return {"corpus": self._source.name, "source": self._source.spec.source.kind}
 
 
-class IfMadeDataset(ReadOnlyDataset[Any]):
+class CatalogReader(ReadOnlyDataset[Loaded]):
+    """Reads artifacts of the catalog, in the versions that the run reads or has made."""
+
+    types: ClassVar[set[str]] = set()
+    """The classes that have to be bound to a catalog, by import path."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        CatalogReader.types.add(f"{cls.__module__}.{cls.__qualname__}")
+
+    def __init__(self, *, artifacts: list[str], metadata: dict[str, Any] | None = None) -> None:
+        self._names = artifacts
+        self._artifacts: dict[str, Artifact] = {}
+        self.metadata = metadata
+
+    def bind(self, catalog: DataCatalog | Mapping[str, Any]) -> None:
+        """Take the artifacts out of the catalog; `take.reuse.hooks` calls it for each catalog."""
+        self._artifacts = {name: cast(Artifact, catalog[name]) for name in self._names}
+
+    def _made(self) -> dict[str, Artifact]:
+        return {name: each for name, each in self._artifacts.items() if each.exists()}
+
+    def _describe(self) -> dict[str, Any]:
+        return {"artifacts": self._names}
+
+
+class IfMadeDataset(CatalogReader[Any]):
     """Loads what another entry of the catalog loads, or None if that has not been made."""
 
-    def __init__(self, *, artifact: dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
-        self._entry = artifact
-        self.metadata = metadata
+    def __init__(self, *, artifact: str, metadata: dict[str, Any] | None = None) -> None:
+        super().__init__(artifacts=[artifact], metadata=metadata)
 
     def identity(self) -> str:
         """A digest of its contents, or of there being none."""
-        artifact = _artifact("artifact", self._entry)
-        return artifact.identity() if artifact.exists() else value_digest("not made")
+        for artifact in self._made().values():
+            return artifact.identity()
+        return value_digest("not made")
 
     def check(self) -> None:
         """Refuse an altered one first: the run that reads it does not make it again."""
-        artifact = _artifact("artifact", self._entry)
-        if artifact.exists() and (problem := damage(artifact.path)):
-            raise AlteredArtifactError(
-                f"{problem}. Fix: run the pipeline that makes it (`evaluation`), or delete it"
-            )
+        for artifact in self._made().values():
+            if problem := damage(artifact.path):
+                raise AlteredArtifactError(
+                    f"{problem}. Fix: run the pipeline that makes it (`evaluation`), or delete it"
+                )
 
     def load(self) -> Any:
         """The artifact, or None."""
-        artifact = _artifact("artifact", self._entry)
-        return artifact.load() if artifact.exists() else None
-
-    def _describe(self) -> dict[str, Any]:
-        return {"filepath": self._entry["filepath"]}
+        for artifact in self._made().values():
+            return artifact.load()
+        return None
 
 
-class _ArtifactsDataset(ReadOnlyDataset[Loaded]):
-    """Reads artifacts of one corpus, by their entries in the catalog."""
+class ProvenanceDataset(CatalogReader[Provenance]):
+    """Loads how some artifacts of the catalog were made, from their records."""
 
     def __init__(
-        self,
-        *,
-        corpus: str,
-        artifacts: dict[str, dict[str, Any]],
-        metadata: dict[str, Any] | None = None,
+        self, *, corpus: str, artifacts: list[str], metadata: dict[str, Any] | None = None
     ) -> None:
-        self._corpus, self._entries = corpus, artifacts
-        self.metadata = metadata
-
-
-class ProvenanceDataset(_ArtifactsDataset[Provenance]):
-    """Loads how some artifacts of the catalog were made, from their records."""
+        super().__init__(artifacts=artifacts, metadata=metadata)
+        self._corpus = corpus
 
     def identity(self) -> str:
         """A digest of the records: it changes with what was made, when, and at what cost."""
@@ -115,24 +131,21 @@ class ProvenanceDataset(_ArtifactsDataset[Provenance]):
         )
 
     def load(self) -> Provenance:
-        """The provenance of what is there now."""
-        roots = [artifact.path for artifact in self._made().values()]
-        before, _ = _around(next(iter(self._entries.values())), self._corpus)
-        found = provenance(roots, sorted(Path(before).parent.glob(f"*/{self._corpus}")))
+        """The provenance of what the run reads or has made."""
+        made = self._made()
+        roots = [artifact.path for artifact in made.values()]
+        folders: set[Path] = set()
+        for artifact in made.values():
+            layer = Path(_around(str(artifact._filepath), self._corpus)[0])
+            folders |= set(layer.parent.glob(f"*/{self._corpus}"))
+        found = provenance(roots, sorted(folders))
         if not found.steps:
             raise InputError(
                 "no record says what the artifacts were made from",
-                where=", ".join(str(path) for path in roots) or before,
+                where=", ".join(map(str, roots or self._names)),
                 remedy=REMAKE,
             )
         return found
-
-    def _made(self) -> dict[str, Artifact]:
-        artifacts = {name: _artifact(name, entry) for name, entry in self._entries.items()}
-        return {name: artifact for name, artifact in artifacts.items() if artifact.exists()}
-
-    def _describe(self) -> dict[str, Any]:
-        return {"corpus": self._corpus, "artifacts": sorted(self._entries)}
 
 
 class PreparedCorpora(Mapping[str, PreparedCorpus]):
@@ -142,8 +155,8 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
         self._artifacts = artifacts
 
     def __getitem__(self, name: str) -> PreparedCorpus:
-        if name not in self._artifacts:
-            self.refuse(name)
+        # Again, because hours may have passed since all were checked.
+        self.check([name])
         parts = {part: artifact.load() for part, artifact in self._artifacts[name].items()}
         return PreparedCorpus(name=name, study=parts.pop("scoring_study"), **parts)
 
@@ -181,8 +194,18 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
         return len(self._artifacts)
 
 
-class PreparedCorporaDataset(_ArtifactsDataset[PreparedCorpora]):
+class PreparedCorporaDataset(ReadOnlyDataset[PreparedCorpora]):
     """Finds the artifacts of every corpus, from the catalog's entries for one of them."""
+
+    def __init__(
+        self,
+        *,
+        corpus: str,
+        artifacts: dict[str, dict[str, Any]],
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        self._corpus, self._entries = corpus, artifacts
+        self.metadata = metadata
 
     def identity(self) -> str:
         """A digest of the contents of all of them."""
@@ -206,11 +229,11 @@ class PreparedCorporaDataset(_ArtifactsDataset[PreparedCorpora]):
         return found
 
     def _names(self) -> list[str]:
-        folder = Path(_around(self._entries["pool"], self._corpus)[0])
+        folder = Path(_around(str(self._entries["pool"]["filepath"]), self._corpus)[0])
         return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
     def _of_corpus(self, part: str, corpus: str) -> Artifact:
-        before, after = _around(self._entries[part], self._corpus)
+        before, after = _around(str(self._entries[part]["filepath"]), self._corpus)
         entry = {**self._entries[part], "filepath": f"{before}/{corpus}/{after}"}
         return _artifact(f"{corpus}.{part}", entry)
 
@@ -224,7 +247,7 @@ def _artifact(name: str, entry: dict[str, Any]) -> Artifact:
     return cast(Artifact, AbstractDataset.from_config(name, kept))
 
 
-def _around(entry: dict[str, Any], corpus: str) -> tuple[str, str]:
-    """An entry's path before and after its corpus; the project may be in a folder of that name."""
-    before, _, after = str(entry["filepath"]).rpartition(f"/{corpus}/")
+def _around(path: str, corpus: str) -> tuple[str, str]:
+    """A path before and after its corpus; the project may be in a folder of that name."""
+    before, _, after = path.rpartition(f"/{corpus}/")
     return before, after

@@ -56,6 +56,7 @@ _SECONDS: dict[str, tuple[float, float, float, float, float, float]] = {
     "sample_and_screen": (0, 0, 0, 1.3e-6, 1e-3, 0),
     "embed_pool": (0.1, 0, 0, 0, 1e-5, 0),
     "measure_pool": (0, 0, 0, 7e-7, 1.5e-3, 0),
+    "screen_candidates": (0.5, 0, 0, 4e-7, 0, 0),
     "select_rows": (0.3, 0, 2e-8, 0, 0, 5e-5),
     "trace_rows": (0.1, 1e-5, 0, 0, 0, 0),
     "describe_distilled": (2.0, 0, 2e-9, 0, 0, 0),

@@ -101,10 +101,11 @@ class LanguageModel:
         """The embedded model as an ordinary folder, converted once, and again if altered."""
         store = KeyedStore(self._cache_root, "it is converted again")
         folder = self._cache_root / f"embedded-{self.identity[:16]}"
-        if not (store.files(folder.name) and store.is_whole(folder)):
-            _logger.info("Converting the embedded language model (once, about 20 s).")
-            with store.writing(folder.name) as temporary:
-                _convert_gguf(_embedded_file(), temporary)
+        with store.lock():
+            if not (store.files(folder.name) and store.is_whole(folder)):
+                _logger.info("Converting the embedded language model (once, about 20 s).")
+                with store.writing(folder.name) as temporary:
+                    _convert_gguf(_embedded_file(), temporary)
         return folder
 
 

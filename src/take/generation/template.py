@@ -10,6 +10,7 @@ generated row is that of its prompt; it is not read from the text.
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -19,7 +20,11 @@ import pandas as pd
 
 from take.errors import InputError
 from take.generation.language_models import LanguageModel
-from take.rows.labelled import TEXT_COLUMNS, Task, class_names, task_of
+from take.generation.screening.row_checks import folded_marker
+from take.rows.labelled import TEXT_COLUMNS, Task, class_names, task_of, text_columns
+from take.text.format import share
+
+_logger = logging.getLogger(__name__)
 
 _LINE_BREAK = "\n"
 # What may close a sentence, with the quote or bracket that may follow it.
@@ -75,6 +80,41 @@ class Template:
         tokens = self._tokenizer.convert_ids_to_tokens(sorted(self.special_ids))
         # Some tokenizers have special tokens such as "," that ordinary texts hold, too.
         return tuple(token for token in tokens if re.search(r"[<\[|].*[>\]|]", token))
+
+    def check_markers(self, corpus: pd.DataFrame) -> None:
+        """Log how many rows spell out a special token; refuse a class whose every row does.
+
+        A model trained on such rows generates such rows, and screening drops them.
+        """
+        markers = {folded_marker(marker): marker for marker in self.markers}
+
+        def found(text: str) -> str | None:
+            folded = folded_marker(text)
+            return next((marker for fold, marker in markers.items() if fold in folded), None)
+
+        def is_dropped(texts: Sequence[str]) -> bool:
+            ids = self.encode(texts)  # without the end of a text that is too long
+            return ids is None or found(self.decode(ids)) is not None
+
+        rows = list(zip(*text_columns(corpus), strict=True))
+        held = pd.Series([found(_LINE_BREAK.join(row)) for row in rows], dtype=object)
+        for name, mine in held.groupby(corpus["label_name"].to_numpy()):
+            if mine.notna().all() and all(is_dropped(rows[i]) for i in mine.index):
+                raise InputError(
+                    f"every text of class {name!r} holds a special token of the language model, "
+                    f"such as {mine.iloc[0]!r}; generated rows that hold one are dropped",
+                    where="the corpus",
+                    remedy="remove special tokens from the texts, or use a language_model (in "
+                    "globals.yml) without them",
+                )
+        if count := int(held.notna().sum()):
+            _logger.warning(
+                "%s of %s rows (%s) hold a special token of the language model. Generated rows "
+                "that hold one are dropped.",
+                f"{count:,}",
+                f"{len(rows):,}",
+                share(count / len(rows)),
+            )
 
     def prompt(self, label: int) -> list[int]:
         """The prompt for a row of this class."""

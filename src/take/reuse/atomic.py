@@ -23,9 +23,13 @@ def atomic_path(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         _flush(temporary)
-        if path.is_dir():
-            _remove(path)
-        temporary.replace(path)
+        if path.is_dir():  # a folder can only take the place of an empty one
+            replaced = temporary.with_name(f"{temporary.name}.replaced")
+            path.rename(replaced)
+            temporary.replace(path)
+            _remove(replaced)
+        else:
+            temporary.replace(path)
     finally:
         _remove(temporary)
 

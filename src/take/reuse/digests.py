@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +21,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 _ASSETS = frozenset({".j2", ".css", ".yml"})
+_ASSET_DIGESTS: defaultdict[str, dict[Path, str]] = defaultdict(dict)
+"""Of the assets that are part of a module's digest, by module."""
 
 _NOT_DECIDING = frozenset(
     {
@@ -102,6 +107,29 @@ def function_code(function: Callable[..., Any]) -> Code:
     return _code(own, part.imports, package)
 
 
+def load_code(function: Callable[..., Any]) -> Code:
+    """The code of a function, with every module of it imported: later edits do not reach it.
+
+    Modules are imported inside functions, so otherwise one that is edited during a run would be
+    recorded as it was and run as it is.
+    """
+    code = function_code(function)
+    for name in code.modules:
+        with suppress(ImportError):  # a function's name, or an extra that is not installed
+            importlib.import_module(name)
+    return code
+
+
+def edited_assets(modules: Iterable[str]) -> list[Path]:
+    """Templates and style sheets next to these modules that have changed since their digests."""
+    assets = {path: digest for name in modules for path, digest in _ASSET_DIGESTS[name].items()}
+    return [
+        path
+        for path, digest in sorted(assets.items())
+        if not path.is_file() or file_digest(path) != digest
+    ]
+
+
 def _code(
     parts: dict[str, _Part], names: Iterable[str], package: str, *, follow: bool = True
 ) -> Code:
@@ -147,7 +175,9 @@ def _module_part(name: str) -> _Part | None:
     digest = hashlib.sha256(ast.dump(tree).encode())
     for asset in sorted(path.parent.iterdir()):
         if asset.suffix in _ASSETS:
-            digest.update(asset.name.encode() + asset.read_bytes())
+            content = asset.read_bytes()
+            _ASSET_DIGESTS[name][asset] = hashlib.sha256(content).hexdigest()
+            digest.update(asset.name.encode() + content)
     return _Part(digest.hexdigest()[:16], _imports([tree]))
 
 

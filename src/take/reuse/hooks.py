@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from kedro.framework.hooks import hook_impl
+from kedro.io.core import generate_timestamp
 
 from take.cost import CostMeter
 from take.datasets.artifact import REMAKE, Artifact, check_together
+from take.datasets.sources import CatalogReader
 from take.errors import InputError
-from take.reuse.digests import function_code, plain, value_digest
+from take.reuse.digests import edited_assets, load_code, plain, value_digest
+from take.reuse.locks import LOCK_FOLDER, RunLock
+from take.reuse.provenance import code_version
 from take.reuse.records import MakingCost, Origin, stamp_origin
 
 if TYPE_CHECKING:
-    from kedro.io import CatalogProtocol
+    from kedro.framework.context import KedroContext
+    from kedro.io import CatalogProtocol, DataCatalog
     from kedro.pipeline import Pipeline
     from kedro.pipeline.node import Node
 
     Catalog = CatalogProtocol[Any, Any]
+
+_logger = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -51,7 +60,7 @@ class _Running:
 
 
 class ProvenanceHooks:
-    """Checks the inputs of a run, and stamps the origin and the cost of what it makes.
+    """Locks the corpus of a run, checks its inputs, and stamps origin and cost of what it makes.
 
     A runner with threads calls these for several nodes at once, but for one node in one thread:
     what is known of running nodes is kept by node. A runner with processes has a copy in each.
@@ -60,13 +69,45 @@ class ProvenanceHooks:
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
         self._lock = threading.Lock()
+        self._project: Path | None = None
+        self._corpus = ""
+        self._wait_minutes = 0.0
+        self._held: list[RunLock] = []
 
     @hook_impl
-    def before_pipeline_run(self, pipeline: Pipeline, catalog: Catalog) -> None:
+    def after_context_created(self, context: KedroContext) -> None:
+        """Keep what the locks of a run depend on."""
+        from take.hooks import chosen_corpus, wait_minutes
+
+        self._project, self._corpus = Path(context.project_path), chosen_corpus(context)
+        self._wait_minutes = wait_minutes(context)
+
+    @hook_impl
+    def after_catalog_created(self, catalog: DataCatalog) -> None:
+        """Let datasets that read others read them by the versions of this run."""
+        for name in list(catalog.keys()):
+            if catalog.get_type(name) in CatalogReader.types:
+                cast("CatalogReader[Any]", catalog[name]).bind(catalog)
+
+    @hook_impl
+    def before_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Refuse inputs that are absent, altered, or do not belong together."""
-        # Kedro reports no interrupted run: in a notebook, its nodes must not count for the next.
+        # Kedro reports no interrupted run: in a notebook, its nodes must not count for the next,
+        # and its lock must not stop it.
         self.on_pipeline_error()
-        check_request(pipeline, catalog)
+        # What runs is what is recorded, even if a module is edited while this run waits or runs.
+        code_version()
+        for node in pipeline.nodes:
+            load_code(node.func)
+        try:
+            if self._acquire(pipeline, catalog):
+                # Another run has saved since this one was given its version.
+                set_save_version(catalog, generate_timestamp())
+            check_versions(pipeline, catalog)
+            check_request(pipeline, catalog)
+        except BaseException:
+            self.on_pipeline_error()
+            raise
 
     @hook_impl
     def before_dataset_loaded(self, node: Node) -> None:
@@ -95,27 +136,86 @@ class ProvenanceHooks:
         took = MakingCost(
             seconds=round(cost.seconds, 3), peak_megabytes=round(cost.peak_megabytes, 1)
         )
+        if edited := edited_assets(running.origin.code):
+            _logger.warning(
+                "%s was edited while '%s' ran: the next run makes its outputs again.",
+                edited[0],
+                node.name,
+            )
+            return
         for name in node.outputs:
             dataset = running.catalog[name]
             if isinstance(dataset, Artifact):
                 stamp_origin(dataset.path, running.origin, took)
 
-    @hook_impl
+    @hook_impl(trylast=True)
     def after_pipeline_run(self) -> None:
-        """Stop measuring nodes without outputs."""
+        """Stop measuring nodes without outputs; release the corpus, after all other hooks."""
         self.on_pipeline_error()
 
-    @hook_impl
+    @hook_impl(trylast=True)
     def on_pipeline_error(self) -> None:
-        """Stop measuring what has not ended."""
+        """Stop measuring what has not ended; release the corpus, after all other hooks."""
         while self._running:
             self._running.popitem()[1].meter.stop()
+        while self._held:
+            self._held.pop().release()
+
+    def _acquire(self, pipeline: Pipeline, catalog: Catalog) -> bool:
+        """Whether the run had to wait for another one that writes what it writes."""
+        if self._project is None:  # hooks without a project
+            return False
+        waited = False
+        for name in sorted(self._lock_names(pipeline, catalog)):
+            lock = RunLock(self._project / "data" / LOCK_FOLDER, name)
+            waited |= lock.acquire(self._wait_minutes)
+            self._held.append(lock)
+        return waited
+
+    def _lock_names(self, pipeline: Pipeline, catalog: Catalog) -> set[str]:
+        """The corpus, and `_shared` for what is written for all corpora."""
+        outputs = (catalog.get(name) for name in pipeline.all_outputs())
+        paths = [str(dataset._filepath) for dataset in outputs if isinstance(dataset, Artifact)]
+        root = str(self._project)
+        return {
+            self._corpus if f"/{self._corpus}/" in path.removeprefix(root) else "_shared"
+            for path in paths
+        }
 
     def _state(self, node: Node) -> _Running:
         with self._lock:
             if node.name not in self._running:
                 self._running[node.name] = _Running(CostMeter())
             return self._running[node.name]
+
+
+def set_save_version(catalog: DataCatalog, version: str) -> None:
+    """Give what the run saves another version."""
+    catalog._save_version = version
+    for lazy in catalog._lazy_datasets.values():
+        lazy.save_version = version
+    for dataset in catalog._datasets.values():
+        if isinstance(dataset, Artifact):
+            dataset.save_version = version
+
+
+def check_versions(pipeline: Pipeline, catalog: Catalog) -> None:
+    """Refuse a run that would save a version older than the newest: the next run would not see it.
+
+    Versions are moments: the clock was set back since.
+    """
+    for name in sorted(pipeline.all_outputs()):
+        dataset = catalog.get(name)
+        if not isinstance(dataset, Artifact) or not dataset.save_version:
+            continue
+        if (newest := dataset.newest_version()) >= dataset.save_version:
+            raise InputError(
+                f"version {newest} of '{name}' is not older than this run "
+                f"({dataset.save_version}): the clock was set back",
+                where=str(dataset._filepath),
+                remedy="set the clock right, or delete the folders of versions that are later "
+                "than now",
+            )
 
 
 def check_request(pipeline: Pipeline, catalog: Catalog) -> None:
@@ -155,7 +255,7 @@ def node_origin(node: Node, catalog: Catalog) -> Origin | None:
             inputs[name] = dataset.identity()
         else:
             return None
-    code = function_code(node.func)
+    code = load_code(node.func)
     # The same datasets given to other arguments make something else.
     wiring = {f"{node.name} (wiring)": value_digest([node._inputs, node._outputs])[:16]}
     return Origin(

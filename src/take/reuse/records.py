@@ -8,8 +8,8 @@ a run would make now.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,12 @@ from pydantic import BaseModel, Field
 
 from take import __version__
 from take.frozen import Frozen
-from take.reuse.atomic import is_temporary, write_text_atomically
+from take.reuse.atomic import TEMPORARY_SUFFIX, atomic_path, write_text_atomically
 from take.reuse.digests import file_digest, value_digest
 
 RECORD_SUFFIX = ".record.json"
+PENDING = f".pending{TEMPORARY_SUFFIX}."
+"""Before the name of the record of an artifact that is about to be renamed."""
 _SET_ASIDE = ".altered-"
 
 
@@ -117,14 +119,51 @@ def record_path(artifact: Path) -> Path:
 
 def write_record(artifact: Path, made_from: Origin | None = None) -> Record:
     """Take the checksums of an artifact that was just written, and keep them next to it."""
-    record = Record(
-        files={name: FileEntry.of(path) for name, path in files_of(artifact).items()},
+    record = _record(files_of(artifact), made_from)
+    _write(artifact, record)
+    return record
+
+
+@contextmanager
+def recorded(artifact: Path) -> Iterator[Path]:
+    """A temporary path to write an artifact to, which is then renamed, with its record.
+
+    Two files cannot be renamed at once. The record is there before the artifact is, under a
+    temporary name: whoever comes next completes what a killed process began.
+    """
+    with atomic_path(artifact) as temporary:
+        yield temporary
+        files = {
+            artifact.name if path == temporary else name: path
+            for name, path in files_of(temporary).items()
+        }
+        write_text_atomically(_pending_path(artifact), _content(_record(files)))
+    _settle(artifact)
+
+
+def _record(files: dict[str, Path], made_from: Origin | None = None) -> Record:
+    return Record(
+        files={name: FileEntry.of(path) for name, path in files.items()},
         made_from=made_from,
         take_version=__version__,
         written_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    _write(artifact, record)
-    return record
+
+
+def _pending_path(artifact: Path) -> Path:
+    """The record of an artifact that is about to be renamed."""
+    return artifact.with_name(PENDING + record_path(artifact).name)
+
+
+def _settle(artifact: Path) -> None:
+    """Put the record in its place, if its artifact has been renamed."""
+    pending = _pending_path(artifact)
+    if not pending.exists():
+        return
+    record = _read(pending)
+    if record is not None and not _difference(artifact, record):
+        with suppress(FileNotFoundError):  # another process has just done the same
+            pending.replace(record_path(artifact))
 
 
 def stamp_origin(artifact: Path, made_from: Origin, cost: MakingCost | None = None) -> None:
@@ -137,8 +176,13 @@ def stamp_origin(artifact: Path, made_from: Origin, cost: MakingCost | None = No
 
 def read_record(artifact: Path) -> Record | None:
     """The artifact's record, or None if there is none that is whole."""
+    _settle(artifact)
+    return _read(record_path(artifact))
+
+
+def _read(path: Path) -> Record | None:
     try:
-        content = json.loads(record_path(artifact).read_bytes())
+        content = json.loads(path.read_bytes())
         record = Record.model_validate(content)
     except (FileNotFoundError, ValueError):  # no JSON, or not a record's
         return None
@@ -163,6 +207,11 @@ def damage(artifact: Path) -> str:
         if not record_path(artifact).exists():
             return f"{artifact} has no record"
         return f"{record_path(artifact)} was altered"
+    return _difference(artifact, record)
+
+
+def _difference(artifact: Path, record: Record) -> str:
+    """How an artifact's files differ from a record; empty if they do not."""
     found = files_of(artifact)
     is_file = list(record.files) == [artifact.name] and not artifact.is_dir()
     for name, entry in record.files.items():
@@ -187,7 +236,11 @@ def is_set_aside(path: Path) -> bool:
 
 
 def _write(artifact: Path, record: Record) -> None:
-    write_text_atomically(record_path(artifact), record.sealed().model_dump_json(indent=1))
+    write_text_atomically(record_path(artifact), _content(record))
+
+
+def _content(record: Record) -> str:
+    return record.sealed().model_dump_json(indent=1)
 
 
 def files_of(artifact: Path) -> dict[str, Path]:
@@ -229,62 +282,3 @@ def _changes(
         else:
             changes.append(f"{kind} {name} changed" + (f" from {old!r} to {new!r}" if show else ""))
     return changes
-
-
-# Their files have no records: the user's own files, and the thousands of cells of a grid, each of
-# which has its own checksum.
-_WITHOUT_RECORDS = ("01_raw/", "08_reporting/cells/")
-
-
-@dataclass
-class Verification:
-    """The outcome: how many artifacts were checked, and what is wrong with which file."""
-
-    checked: int = 0
-    problems: list[str] = field(default_factory=list)
-    leftovers: list[Path] = field(default_factory=list)
-    """Temporary files of a killed run; harmless, safe to delete."""
-
-
-def verify(folder: Path, check_release: Callable[[Path], list[str] | None]) -> Verification:
-    """Check the files of every artifact under a folder against its record.
-
-    A file without a record is a problem, too, unless it is in a folder that has none, or was set
-    aside. `check_release` says what is wrong with a release, which has a manifest of its own and
-    needs no record wherever it was copied to; it returns None for any other folder.
-    """
-    outcome = Verification()
-    recorded: set[Path] = set()
-    others: list[Path] = []
-    folders = [folder]
-    for path in sorted(folder.rglob("*")):
-        within = [parent for parent in path.parents if folder in parent.parents]
-        if any(is_temporary(parent) or is_set_aside(parent) for parent in within):
-            continue
-        if is_temporary(path):
-            outcome.leftovers.append(path)
-        elif path.name.endswith(RECORD_SUFFIX):
-            artifact = path.with_name(path.name.removesuffix(RECORD_SUFFIX))
-            recorded.add(artifact)
-            outcome.checked += 1
-            if problem := damage(artifact):
-                outcome.problems.append(problem)
-        elif is_set_aside(path):
-            continue
-        elif path.is_dir():
-            folders.append(path)
-        else:
-            others.append(path)
-    releases = {path: found for path in folders if (found := check_release(path)) is not None}
-    outcome.checked += len(releases.keys() - recorded)
-    for problems in releases.values():
-        # A problem that the record has shown is not reported twice.
-        outcome.problems += [problem for problem in problems if problem not in outcome.problems]
-    known = recorded | releases.keys()
-    for path in others:
-        is_exempt = path.relative_to(folder).as_posix().startswith(_WITHOUT_RECORDS)
-        if is_exempt or path.parent == folder:
-            continue
-        if not known & {path, *path.parents}:
-            outcome.problems.append(f"{path} has no record")
-    return outcome

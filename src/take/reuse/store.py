@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from take.reuse.atomic import atomic_path, write_text_atomically
+from take.reuse.atomic import write_text_atomically
 from take.reuse.digests import value_digest
-from take.reuse.records import damage, record_path, set_aside, write_record
+from take.reuse.locks import file_lock
+from take.reuse.records import damage, record_path, recorded, set_aside
 
 _logger = logging.getLogger(__name__)
 
@@ -32,10 +33,12 @@ class KeyedStore:
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
         """A temporary path to write a file to, which is then renamed and recorded."""
-        path = self.folder / name
-        with atomic_path(path) as temporary:
+        with recorded(self.folder / name) as temporary:
             yield temporary
-        write_record(path)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Held while a process makes what others would make, too, so that they wait and find it."""
+        return file_lock(self.folder / ".lock", f"{self.folder.name} is in use")
 
     def files(self, pattern: str) -> list[Path]:
         """The stored files of a pattern, by name.

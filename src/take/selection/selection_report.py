@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from take.frozen import Frozen
+from take.text.format import as_words
 
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#8a8a8a"
 
@@ -45,7 +46,9 @@ class SelectionReport(Frozen):
     rows: int
     """Rows chosen."""
     pool_rows: int
-    """Candidates they were chosen from."""
+    """Candidates in the pool."""
+    excluded: dict[str, int] = Field(default_factory=dict)
+    """Candidates that could not be chosen, because the privacy gate would object, by reason."""
     kept_rows: int | None = None
     """Rows chosen before that were kept (`redistil`)."""
     seed: int
@@ -55,6 +58,12 @@ class SelectionReport(Frozen):
     """The selector's own figures."""
     steps: list[SearchStep] = Field(default_factory=list)
     """The steps of a search."""
+
+    @property
+    def excluded_in_words(self) -> str:
+        """How many candidates were excluded and why; empty if none."""
+        reasons = ", ".join(f"{as_words(reason)} {n:,}" for reason, n in self.excluded.items())
+        return f"{sum(self.excluded.values()):,} ({reasons})" if reasons else ""
 
 
 def search_figure(report: SelectionReport) -> Any:

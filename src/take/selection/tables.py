@@ -98,18 +98,6 @@ def paths_of(table: pd.DataFrame, pool: pd.DataFrame) -> list[Int64]:
     return [places[rows] for rows in table.groupby("part").indices.values()]
 
 
-def without_copies(
-    pool: pd.DataFrame, corpus: pd.DataFrame, evaluation_split: pd.DataFrame
-) -> Int64:
-    """The candidates whose texts are in neither split."""
-    columns = TEXT_COLUMNS[task_of(corpus)]
-    known = {key for rows in (corpus, evaluation_split) for key in text_keys(rows, columns)}
-    copies = text_keys(pool, columns).isin(known).to_numpy()
-    if copies.any():
-        _logger.info("%s candidates copy a new row and are excluded.", int(copies.sum()))
-    return np.flatnonzero(~copies)
-
-
 def places_of(previous: pd.DataFrame, pool: pd.DataFrame) -> Int64:
     """The pool rows that were distilled before."""
     columns = ["id", "label", *TEXT_COLUMNS[task_of(pool)]]
@@ -117,7 +105,7 @@ def places_of(previous: pd.DataFrame, pool: pd.DataFrame) -> Int64:
     found = previous[columns].merge(places, on=columns)["place"].to_numpy(dtype=np.int64)
     if len(found) < len(previous):
         _logger.warning(
-            "%s of %s rows distilled before are no longer in the pool.",
+            "%s of %s rows distilled before are no longer candidates.",
             len(previous) - len(found),
             len(previous),
         )

@@ -41,6 +41,16 @@ def _named(found: re.Match[str]) -> str:
     return f"⟨U+{code:04X}⟩"
 
 
+def escaped(text: str) -> str:
+    r"""A message on one line, with every character that a terminal may act upon escaped.
+
+    >>> print(escaped("a\x1b[31mred\nb\u202e"))
+    a\x1b[31mred b\u202e
+    """
+    line = re.sub(r"[\t\r\n]+", " ", text)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
 def opening(text: str, most: int) -> str:
     """The beginning of a text, cut after a word.
 

@@ -1,4 +1,8 @@
-"""Texts as the copy checks compare them: without case, punctuation, blanks or encoding variants."""
+"""Texts as the copy checks compare them: without case, punctuation, blanks or encoding variants.
+
+Screening and the privacy gate both rely on this module, so an independent implementation is
+compared with it: tests/text/test_normalise_oracle.py.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,21 @@ _UNSPACED = (
 )
 # Marks inside a word: "don't" and "dont", "re‑make" with a soft hyphen and "remake" are one word.
 _WITHIN_WORDS = "'’ʼ`´"
+# Characters that show on the one before them, or nowhere: variants, keycaps, joiners, fillers.
+_UNSEEN = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x20E3, 0x3164, 0xFFA0}
+    | set(range(0xFE00, 0xFE10))
+    | set(range(0xE0100, 0xE01F0))
+)
+_ACCENTS = range(0x0300, 0x0370)
+# Lower-case letters that are, or whose capitals are easily taken for a Latin letter.
+_LOOK_ALIKES = dict(
+    zip(
+        "авекмнорстухіјѕһԁԛԝӏαβγεζηικμνορτυχωıøłđħɑɡᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+        "abekmhopctyxijshdqwlabyeznikmvoptuxwioldhagabcdefghijklmnoprstuvwyz",
+        strict=True,
+    )
+)
 
 
 class _Folding(dict[int, str]):
@@ -49,7 +68,16 @@ def _fold(character: str) -> str:
     return f" {character} " if is_word else character
 
 
+def _seen(character: str) -> str:
+    """Nothing for an accent, for a mark inside a word, and for what nobody sees."""
+    is_unseen = ord(character) in _UNSEEN or unicodedata.category(character) == "Cf"
+    is_mark = ord(character) in _ACCENTS or character in _WITHIN_WORDS
+    return "" if is_unseen or is_mark else character
+
+
 _FOLDING = _Folding(_fold)
+_SEEN = _Folding(_seen)
+_LATIN_FOLDING = _Folding(lambda character: _fold(_LOOK_ALIKES.get(character, character)))
 
 
 def words(text: str) -> list[str]:
@@ -60,14 +88,36 @@ def words(text: str) -> list[str]:
     >>> words("好电影")
     ['好', '电', '影']
     """
+    return _casefolded(text).translate(_FOLDING).split()
+
+
+def bare_words(text: str) -> list[str]:
+    """The words by which copies are found: also without accents, and with look-alikes undone.
+
+    Letters are not what they seem where a copy is disguised: Cyrillic and Greek letters that look
+    like Latin ones, small capitals, accents, characters that nobody sees. All texts are folded
+    alike, so texts in other scripts are compared as well as before; but these words are not for
+    people to read.
+
+    >>> bare_words("Café Mоvіе")  # with three Cyrillic letters
+    ['cafe', 'movie']
+    """
+    if not text.isascii():
+        # First, so that nothing hides between two characters that make up one. Before the normal
+        # form, too, which makes a blank and an accent of "´".
+        text = unicodedata.normalize("NFKD", text.translate(_SEEN)).translate(_SEEN)
+    return _casefolded(text).translate(_LATIN_FOLDING).split()
+
+
+def _casefolded(text: str) -> str:
     if not text.isascii():
         # Folding case can undo the normal form, and composing can bring back a capital's mark.
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return text.casefold().translate(_FOLDING).split()
+    return text.casefold()
 
 
 def text_key(text: str) -> str:
-    """What two texts share if they differ in case, blanks, punctuation or encoding alone.
+    """What two texts share if they differ in case, blanks, punctuation, accents or encoding alone.
 
     Blanks count for nothing, so "well-made", "well made" and "wellmade" are the same.
 
@@ -76,7 +126,7 @@ def text_key(text: str) -> str:
     >>> text_key("?!")
     ''
     """
-    return "".join(words(text))
+    return "".join(bare_words(text))
 
 
 def text_rows(rows: pd.DataFrame, columns: Sequence[str]) -> list[TextRow]:
@@ -101,18 +151,16 @@ def joined(row: TextRow) -> str:
 
 def n_words(row: TextRow) -> int:
     """How many words a row has."""
-    return sum(len(words(text)) for text in row)
+    return sum(len(bare_words(text)) for text in row)
 
 
 _MINUS = "\u2212"
-# Marks that show on the character before them, or nowhere: emoji variants, keycaps, a joiner.
-_UNSEEN_MARKS = frozenset(range(0xFE00, 0xFE10)) | {0x20E3, 0x034F}
 
 
 def _to_ascii(character: str) -> str:
     """One character, or none."""
     category = unicodedata.category(character)
-    if category == "Cf" or ord(character) in _UNSEEN_MARKS:
+    if category == "Cf" or ord(character) in _UNSEEN:
         return ""
     if category == "Zs":
         return " "
@@ -121,6 +169,8 @@ def _to_ascii(character: str) -> str:
     if category == "Nd":
         return str(unicodedata.decimal(character))
     plain = unicodedata.normalize("NFKC", character) if category[0] in "LPS" else ""
+    if latin := _LOOK_ALIKES.get(plain.lower()):
+        plain = latin.upper() if plain.isupper() else latin
     return plain if len(plain) == 1 and plain.isascii() else character
 
 

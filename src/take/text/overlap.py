@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from take.rows.arrays import Int64
 from take.rows.pairs import Matches, Pairs
 from take.rows.random import mixed
-from take.text.normalise import words
+from take.text.normalise import bare_words
 
 # ℓ below. A larger one makes prefixes longer and pairs fewer; of 2, 3 and 4, 2 was fastest on
 # 400,000 sentences.
@@ -129,7 +129,7 @@ class OverlapIndex:
         numbers = array("q")
         lengths = np.empty(len(texts), dtype=np.int64)
         for index, text in enumerate(texts):
-            found = [*padding, *map(number, words(text)), *padding]
+            found = [*padding, *map(number, bare_words(text)), *padding]
             numbers.extend(found)
             lengths[index] = len(found)
         flat = np.array(numbers, dtype=np.int64).astype(np.uint64)
@@ -212,14 +212,14 @@ class NearTexts:
         self._sizes = np.empty(len(texts), dtype=np.int64)
         self._texts_with: Counter[str] = Counter()
         for index, text in enumerate(texts):
-            found = words(text)
+            found = bare_words(text)
             self._sizes[index] = len(found)
             self._texts_with.update(set(found))
 
     def pairs(self, texts: Sequence[str]) -> Pairs:
         """All pairs of a text and a reference text that are nearly the same."""
         found = self._index.pairs(texts)
-        sizes = np.array([len(words(text)) for text in texts], dtype=np.int64)
+        sizes = np.array([len(bare_words(text)) for text in texts], dtype=np.int64)
         longer = np.maximum(sizes[found.query], self._sizes[found.row])
         needed = np.where(longer >= _LONG_WORDS, self._overlap, _SHORT_OVERLAP)
         is_near = (found.value >= needed) & (longer >= _SHORT_WORDS)
@@ -230,7 +230,7 @@ class NearTexts:
         return Pairs(found.query[is_near], found.row[is_near], found.value[is_near])
 
     def _is_specific(self, ours: str, theirs: str) -> bool:
-        shared = Counter(words(ours)) & Counter(words(theirs))
+        shared = Counter(bare_words(ours)) & Counter(bare_words(theirs))
         n_texts = max(len(self._texts), _FEW_TEXTS)
         chance = sum(
             times * log(self._texts_with[word] / n_texts) for word, times in shared.items()

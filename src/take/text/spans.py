@@ -22,7 +22,7 @@ from take.rows.arrays import Int32, Int64
 from take.rows.blocks import block_bounds
 from take.rows.pairs import Pairs
 from take.rows.random import mixed
-from take.text.normalise import TextRow, words
+from take.text.normalise import TextRow, bare_words
 
 # A text of the reference ends in the one and a text of the queries in the other, so that no run
 # goes beyond either. Numbers of words start at 1; a word no reference text has is `_NO_WORD` too.
@@ -224,11 +224,11 @@ def span_text(text: str, start: int, n_words: int) -> str:
     'DULL, dull film'
     """
     places = range(len(text) + 1)
-    stop = bisect_right(places, start + n_words, key=lambda k: len(words(text[:k]))) - 1
-    begin = bisect_left(places, -n_words, key=lambda k: -len(words(text[k:stop])))
-    while begin < stop and not words(text[begin]):
+    stop = bisect_right(places, start + n_words, key=lambda k: len(bare_words(text[:k]))) - 1
+    begin = bisect_left(places, -n_words, key=lambda k: -len(bare_words(text[k:stop])))
+    while begin < stop and not bare_words(text[begin]):
         begin += 1
-    while begin < stop and not words(text[stop - 1]):
+    while begin < stop and not bare_words(text[stop - 1]):
         stop -= 1
     return text[begin:stop]
 
@@ -241,11 +241,11 @@ def longest_shared_run(ours: TextRow, theirs: TextRow) -> tuple[int, int, int]:
     """
     best = (0, 0, 0)
     for index, text in enumerate(ours):
-        own = words(text)
+        own = bare_words(text)
         matcher = SequenceMatcher(None, autojunk=False)
         matcher.set_seq2(own)
         for other in theirs:
-            matcher.set_seq1(words(other))
+            matcher.set_seq1(bare_words(other))
             match = matcher.find_longest_match()
             if match.size > best[2]:
                 best = (index, match.b, match.size)
@@ -258,7 +258,7 @@ def _line(rows: Sequence[TextRow], number: Callable[[str], int], end: int) -> _L
     for row in rows:
         for text in row:
             before = len(line)
-            line.extend(map(number, words(text)))
+            line.extend(map(number, bare_words(text)))
             line.append(end)
             lengths.append(len(line) - before)
     n_words = np.array(lengths, dtype=np.int64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.screening import Screened, screened
+from take.text.copies import CopySettings
 
 TRAIN = [
     "a dull film about a long war that nobody in the village had wanted to fight",

@@ -87,6 +87,14 @@ def test_nothing_found_passes() -> None:
         ("verbatim", "review", {"pool": {"verbatim": 11}}),
         ("verbatim", "pass", {"pool": {"verbatim": 11}, "real": {"verbatim": 5}}),
         ("near_copies", "block", {"distilled": {"near_copies": 1}}),
+        # Where real rows hardly ever nearly copy a train row, one near copy blocks …
+        ("near_copies", "block", {"distilled": {"near_copies": 1}, "real": {"near_copies": 0}}),
+        ("near_copies", "block", {"distilled": {"near_copies": 1}, "real": {"near_copies": 2}}),
+        # … and where 24 % of them do, only more than 13 of 40 do.
+        ("near_copies", "review", {"distilled": {"near_copies": 1}, "real": {"near_copies": 240}}),
+        ("near_copies", "review", {"distilled": {"near_copies": 13}, "real": {"near_copies": 240}}),
+        ("near_copies", "block", {"distilled": {"near_copies": 14}, "real": {"near_copies": 240}}),
+        ("verbatim", "block", {"distilled": {"verbatim": 1}, "real": {"verbatim": 240}}),
         ("near_copies", "review", {"pool": {"near_copies": 11}}),
         ("near_copies", "pass", {"pool": {"near_copies": 11}, "real": {"near_copies": 5}}),
         ("near_copies", "review", {"pool": {"near_copies": 90}, "real": {"near_copies": 5}}),
@@ -113,6 +121,14 @@ def test_each_limit(check: str, verdict: str, found: dict[str, Any]) -> None:
     assert report.verdict == verdict
     assert report.blocked is (verdict == "block")
     assert report.reasons() == ([] if verdict == "pass" else [by_name[check].sentence])
+
+
+def test_the_sentence_says_how_many_near_copies_are_usual() -> None:
+    (found,) = judged({"near_copies": 1}, real={"near_copies": 240}).reasons()
+    assert "1 of 40 distilled rows" in found
+    assert "(real rows not in train: 240 of 1,000, so that up to 13 of 40 are usual)" in found
+    (found,) = judged({"near_copies": 1}, real={"near_copies": 1}).reasons()
+    assert "(real rows not in train: 1 of 1,000)" in found
 
 
 def test_checks_that_could_not_be_made_ask_for_a_review() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import types
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 import pandas as pd
 from pydantic import BaseModel
 
+from take.audit.audited import AuditedRows
 from take.audit.balance.report import BalanceReport
 from take.audit.privacy.report import PrivacyReport
 from take.audit.release.card import dataset_card
@@ -167,13 +169,21 @@ def totals(distilled: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def bound(evidence: CardEvidence) -> CardEvidence:
+    """The evidence with reports that are about its rows."""
+    audited = AuditedRows.of(evidence.distilled, evidence.distilled)
+    reports = {"privacy": evidence.privacy, "balance": evidence.balance}
+    stated = {k: report.model_copy(update={"audited": audited}) for k, report in reports.items()}
+    return replace(evidence, **stated)
+
+
 def released(evidence: CardEvidence | None = None, **given: Any) -> Release:
-    evidence = evidence or facts()
+    evidence = bound(evidence or facts())
     made = {
         "distilled": evidence.distilled,
         "class_names": evidence.corpus_report.labels,
         "card": dataset_card(evidence),
-        "page": "<!doctype html>\n<title>films</title>\n",
+        "page": f"<!doctype html>\n<title>films</title>\n{' '.join(evidence.digests)}",
         "lineage_totals": totals(evidence.distilled),
         "privacy": evidence.privacy,
         "balance": evidence.balance,

@@ -14,7 +14,6 @@ import pandas as pd
 from take.audit.balance.measure import measure_balance
 from take.audit.balance.terms import BalanceSettings
 from take.audit.intervals import auc_interval, tpr_at_fpr
-from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceSettings, measure_distances
 from take.audit.privacy.pii import PiiSettings
 from take.audit.privacy.report import Attack, MembershipReport
@@ -37,6 +36,7 @@ from take.selection.describe.distillation_report import (
 from take.selection.describe.lineage import lineage_tables, trace
 from take.selection.describe.map import map_coordinates
 from take.selection.selection_report import SelectionReport
+from take.text.copies import CopySettings
 from tests.audit.release.released import MADE, corpus_report, evaluated, filled
 
 NAMES = ["bad", "good"]

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.audit.release.folder import to_jsonl, write_datasets_folder
+from take.audit.audited import to_jsonl
+from take.audit.release.folder import write_datasets_folder
 from take.datasets.artifact import TableArtifact
 from take.errors import InputError
 from take.selection.tables import check_distilled
@@ -115,7 +116,8 @@ import sys
 from pathlib import Path
 import pandas as pd
 from take.datasets.artifact import Artifact, TableArtifact
-from take.audit.release.folder import to_csv, to_jsonl, write_datasets_folder
+from take.audit.audited import to_jsonl
+from take.audit.release.folder import to_csv, write_datasets_folder
 
 source, folder = Path(sys.argv[1]), Path(sys.argv[2])
 table = pd.DataFrame(json.loads(source.read_text(encoding="utf-8")))

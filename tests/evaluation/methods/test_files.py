@@ -63,7 +63,7 @@ REFUSED = {
     "no row has the label 'fair', 'good'": {"label": [0, 0, 0]},
     "row 2, column 'text': the text is blank": {"text": ["dull", "  ", "grand"]},
     "row 2, column 'text': the text is null": {"text": ["dull", None, "grand"]},
-    "row 1, column 'label': label '1' is not that of label_name 'bad'": {
+    "row 1, column 'label': label 1 is not that of label_name 'bad'": {
         "label": [1, 1, 2],
         "label_name": ["bad", "fair", "good"],
     },
@@ -134,7 +134,7 @@ UNREADABLE = {
     "line 2: NUL byte": GOOD.replace(b"dull", b"du\0ll"),
     "the file is empty": b"\n",
     "there are no rows": b"text,label\n",
-    "there is no column 'text'. Allowed: text, label. The file has 'Text', 'L'": b"Text,L\n",
+    "there is no column 'text' among 2 columns. Fix: did you mean 'Text'?": b"Text,L\n",
     "line 3: malformed CSV: 3 fields": GOOD.replace(b"so so", b"so, so"),
 }
 

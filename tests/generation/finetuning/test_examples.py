@@ -5,6 +5,7 @@ import pytest
 from take.errors import InputError
 from take.generation.finetuning.examples import choose_rows
 from take.generation.template import Template
+from take.pipelines.generation.nodes import fine_tune
 from tests.generation import tiny
 from tests.generation.finetuning.conftest import films, quick
 
@@ -129,3 +130,12 @@ def test_refuses_a_corpus_of_which_nothing_is_left():
 def test_template_and_settings_must_have_one_limit_of_tokens(bench):
     with pytest.raises(ValueError, match="48 tokens, the settings say 64"):
         choose_rows(films(8), bench("gpt2").template, quick(max_text_tokens=64))
+
+
+def test_a_corpus_of_special_tokens_is_refused_before_anything_is_trained(bench):
+    language_model = bench("llama").language_model
+    corpus = films(20).assign(label_name=["bad", "good"] * 10)
+    corpus["text"] += "</s>"
+    weights = pd.DataFrame({"weight": np.full(20, 0.05)})
+    with pytest.raises(InputError, match="every text of class 'bad' holds a special token"):
+        fine_tune(corpus, weights, language_model, quick())

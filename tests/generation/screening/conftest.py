@@ -14,6 +14,7 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
+from take.text.copies import CopySettings
 
 Row = str | tuple[str, str]
 
@@ -42,6 +43,7 @@ PAIR_EVALUATION: list[tuple[Row, int]] = [
 ]
 WORDS_ALONE = ScreeningSettings(near_copy_cosine=None, contradiction_threshold=None)
 """Settings with which nothing is ever embedded."""
+COPIES = CopySettings()
 LENIENT = {"unknown_word_share": 1.0}
 """So small a corpus knows few words."""
 
@@ -84,6 +86,7 @@ def word_screen(tmp_path: Path) -> MakeScreen:
         train: Sequence[tuple[Row, int]] = TRAIN,
         evaluation: Sequence[tuple[Row, int]] = EVALUATION,
         markers: tuple[str, ...] = ("<|end|>", "### Label:"),
+        copies: CopySettings = COPIES,
         **settings: object,
     ) -> Screen:
         corpus = frame(train, "train")
@@ -101,7 +104,7 @@ def word_screen(tmp_path: Path) -> MakeScreen:
             max_tokens=40,
             markers=markers,
         )
-        return Screen(reference, WORDS_ALONE.model_copy(update={**LENIENT, **settings}))
+        return Screen(reference, WORDS_ALONE.model_copy(update={**LENIENT, **settings}), copies)
 
     return make
 
@@ -114,6 +117,7 @@ def real_screen(tmp_path: Path) -> MakeScreen:
     def make(
         train: Sequence[tuple[Row, int]] = TRAIN,
         evaluation: Sequence[tuple[Row, int]] = EVALUATION,
+        copies: CopySettings = COPIES,
         **settings: object,
     ) -> Screen:
         corpus = frame(train, "train")
@@ -132,6 +136,6 @@ def real_screen(tmp_path: Path) -> MakeScreen:
             max_tokens=40,
             markers=("<|end|>",),
         )
-        return Screen(reference, ScreeningSettings.model_validate({**LENIENT, **settings}))
+        return Screen(reference, ScreeningSettings.model_validate({**LENIENT, **settings}), copies)
 
     return make

@@ -5,30 +5,33 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from take.text.copies import CopySettings
+
 from .conftest import PAIR_EVALUATION, PAIRS, MakeScreen, candidates
 
 pytestmark = pytest.mark.encoder
 
 # Of train row 6, "every scene is a small delight and the ending is perfect": few words in common.
 PARAPHRASE = "each scene is a little delight and its ending is just perfect"
+WORDS = CopySettings(near_copy_overlap=0.9)
 OF_EVALUATION = "you will walk out of the cinema smiling and humming those songs"
 
 
 def test_a_paraphrase_is_a_near_copy_by_its_embedding(real_screen: MakeScreen) -> None:
     made = candidates([PARAPHRASE, OF_EVALUATION, "a quiet victory"])
-    judged = real_screen(near_copy_overlap=0.9).judge(made)
+    judged = real_screen(copies=WORDS).judge(made)
     assert judged["reason"].tolist() == ["near_copy_of_train", "near_copy_of_evaluation", ""]
     assert judged["detail"][0].startswith("train row train6, cosine 0.9")
     assert judged["detail"][1].startswith("evaluation row evaluation1, cosine 0.9")
     assert judged["probe_label"].notna().all()
-    off = real_screen(near_copy_overlap=0.9, near_copy_cosine=None).judge(made)
+    off = real_screen(copies=WORDS, near_copy_cosine=None).judge(made)
     assert off["reason"].tolist() == ["", "", ""]
 
 
 def test_a_paraphrase_of_a_kept_row_is_a_near_duplicate(real_screen: MakeScreen) -> None:
     one = "the camera lingers on faces and tells us nothing about them"
     other = "the camera lingers upon faces yet tells us nothing at all about them"
-    judged = real_screen(near_copy_overlap=0.9).judge(candidates([one, other], label=0))
+    judged = real_screen(copies=WORDS).judge(candidates([one, other], label=0))
     assert judged["reason"].tolist() == ["", "near_duplicate"]
     assert judged["detail"][1].startswith("kept bad 0, cosine 0.9")
 
@@ -87,8 +90,9 @@ def test_a_pair_is_near_if_both_its_texts_are(real_screen: MakeScreen) -> None:
     made = candidates(
         [(premise, "she is selling food"), (premise, "the market closes early on sundays")]
     )
-    settings = {"near_copy_overlap": 0.95, "near_copy_cosine": 0.8, "contradiction_threshold": None}
-    judged = real_screen(PAIRS, PAIR_EVALUATION, **settings).judge(made)
+    copies = CopySettings(near_copy_overlap=0.95)
+    settings = {"near_copy_cosine": 0.8, "contradiction_threshold": None}
+    judged = real_screen(PAIRS, PAIR_EVALUATION, copies=copies, **settings).judge(made)
     assert judged["reason"].tolist() == ["near_copy_of_train", ""]
     assert judged["detail"][0].startswith("train row train2, cosine 0.")
     assert judged["probe_confidence"].between(0.5, 1).all()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from take.generation.screening.reasons import Reason, ScreeningSettings
 from take.generation.screening.screen import Reference
+from take.text.copies import CopySettings
 
 from .conftest import EVALUATION, PAIR_EVALUATION, PAIRS, TRAIN, MakeScreen, Row, candidates
 
@@ -47,12 +48,12 @@ def test_a_row_that_fails_nothing_is_kept(word_screen: MakeScreen) -> None:
         (
             "every scene is a small surprise and the ending is perfect",
             "near_copy_of_train",
-            "train row train6, Jaccard 0.83",
+            "train row train6, overlap 0.91",
         ),
         (
             "humming the songs you will leave the cinema smiling and",
             "near_copy_of_evaluation",
-            "evaluation row evaluation1, Jaccard 1.00",
+            "evaluation row evaluation1, overlap 1.00",
         ),
         ("a dull bore", "", ""),  # too short to be a near copy
     ],
@@ -133,9 +134,12 @@ def test_only_kept_rows_have_duplicates(word_screen: MakeScreen) -> None:
     a = "one two three four five six seven eight"
     b = "one two three four five six seven ten"
     c = "one two three four five six nine ten"
-    screen = word_screen(near_copy_overlap=0.7)
+    screen = word_screen(copies=CopySettings(near_copy_overlap=0.7))
     assert reasons(screen, [a, b, c]) == ["", "near_duplicate", ""]
-    assert reasons(word_screen(near_copy_overlap=0.7), [b, c]) == ["", "near_duplicate"]
+    assert reasons(word_screen(copies=CopySettings(near_copy_overlap=0.7)), [b, c]) == [
+        "",
+        "near_duplicate",
+    ]
     copied = str(TRAIN[0][0])
     assert reasons(screen, [copied, copied]) == ["copy_of_train"] * 2
 
@@ -148,7 +152,7 @@ def test_only_kept_rows_have_duplicates(word_screen: MakeScreen) -> None:
         ((NEW_PAIR[0], "<|end|>b"), "leaked_marker"),
         (("CATS run.", "dogs  bark"), "copy_of_train"),
         (("cats run", "dogs sleep"), ""),
-        (("dogs bark", "cats run"), ""),
+        (("dogs bark", "cats run"), "near_copy_of_train"),
         # One long text is enough, in either place; a short one is not.
         ((PAIRS[0][0][0], "something entirely different"), "copy_of_train"),
         (("something else", PAIRS[0][0][0].upper()), "copy_of_train"),
@@ -266,7 +270,6 @@ def test_a_reference_that_does_not_fit_is_refused(
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("near_copy_overlap", 0.2),
         ("near_copy_cosine", 1.1),
         ("contradiction_threshold", 0),
         ("loop_repeats", 1),

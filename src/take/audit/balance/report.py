@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from take.audit.audited import AuditedRows
 from take.frozen import Frozen
 
 Where = Literal["distilled", "pool"]
@@ -150,6 +151,7 @@ class BalanceReport(Frozen):
     distilled: SetBalance
     pool: SetBalance
     findings: list[Finding] = Field(description="Each figure with its verdict and its sentence.")
+    audited: AuditedRows | None = Field(default=None, description="The rows it is about.")
 
     def of(self, where: Where, verdict: Verdict | None = None) -> list[Finding]:
         """The findings about a set, of one verdict or of all."""

@@ -32,7 +32,13 @@ _PRECEDENCE = tuple(dict.fromkeys((*_CERTAIN, *NUMBERS, "phone")))
 ALL_KINDS = tuple(sorted(_PRECEDENCE))
 """What `find_pii` searches for."""
 
-_ANY_SIGN = re.compile(r"[\d@:\[(＠﹫：［（]")
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_NUMBER = rf"(?:{'|'.join(_NUMBERS)})"
+_ANY_SIGN = re.compile(rf"[\d@:\[(＠﹫：［（]| dot |{_NUMBER}[^\w]{{1,2}}{_NUMBER}", re.IGNORECASE)
+# Seven or more digits one by one, spelt out or not: the least that a phone number has.
+_ONE_BY_ONE = re.compile(
+    rf"(?<!\w)(?:{_NUMBER}|[0-9])(?:[ ,.-]{{1,2}}(?:{_NUMBER}|[0-9])){{6,40}}+(?!\w)", re.IGNORECASE
+)
 # Four or more digits near each other: the least that any kind has. Only these are searched.
 _DIGITS = re.compile(r"[0-9](?:[^0-9]{0,8}+[0-9]){3,}+")
 # Letters may surround them: those of an account number, mostly.
@@ -106,7 +112,11 @@ def check_kinds(kinds: Collection[str]) -> None:
 def _find(row: int, text: str) -> list[PiiFinding]:
     folded = fold_to_ascii(text)
     # All kinds, whichever are wanted: an account number is no phone number either way.
-    found = [PiiFinding(row, kind, *span) for kind, span in _candidates(folded.text)]
+    found = [
+        PiiFinding(row, kind, *span)
+        for search in (_candidates, _one_by_one)
+        for kind, span in search(folded.text)
+    ]
     return [
         PiiFinding(row, one.kind, *folded.original(one.start, one.end))
         for one in without_overlap(folded.text, found)
@@ -123,6 +133,31 @@ def _candidates(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         start, end = max(0, window.start() - _MARGIN), window.end() + _MARGIN
         for kind in kinds:
             yield from ((kind, span) for span in _BY_DIGITS[kind](text, start, end))
+
+
+def _one_by_one(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """What a run of single digits is once they are written together; the run is its place."""
+    for run in _ONE_BY_ONE.finditer(text):
+        digits, before = digits_together(run[0]), text[max(0, run.start() - _MARGIN) : run.start()]
+        start, end = len(before), len(before) + len(digits)
+        after = text[run.end() : run.end() + _MARGIN]
+        for kind, span in _candidates(f"{before}{digits}{after}"):
+            if span[0] < end and span[1] > start:
+                yield kind, (run.start() - max(0, start - span[0]), run.end())
+
+
+def digits_together(text: str) -> str:
+    """Digits that are written one by one, spelt out or not, as a number.
+
+    >>> digits_together("call five five five, 0 1 0 zero"), digits_together("one of 2")
+    ('call 5550100', 'one of 2')
+    """
+
+    def number(run: re.Match[str]) -> str:
+        parts = re.findall(rf"{_NUMBER}|[0-9]", run[0].lower())
+        return "".join(part if part.isdigit() else str(_NUMBERS.index(part)) for part in parts)
+
+    return _ONE_BY_ONE.sub(number, text)
 
 
 def without_overlap(text: str, found: Sequence[PiiFinding]) -> list[PiiFinding]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
+from itertools import chain
 
 from yaml import safe_load
 
@@ -38,12 +39,15 @@ _FORMS = _compiled()
 def emails(text: str) -> Iterator[Span]:
     """E-mail addresses, among them those written as name (at) host (dot) org.
 
-    >>> list(emails("write to jo@example.org, or jo [at] example [dot] org"))
-    [(9, 23), (28, 53)]
+    >>> list(emails("write to jo@example.org, or jo [at] example [dot] org, jo at host dot org"))
+    [(9, 23), (28, 53), (55, 73)]
     """
-    if "@" not in text and not _FORMS["bracketed_at"].search(text):
-        return
-    for match in _FORMS["at_host"].finditer(text):
+    forms = []
+    if "@" in text or _FORMS["bracketed_at"].search(text):
+        forms.append(_FORMS["at_host"])
+    if " dot " in text.lower():
+        forms.append(_FORMS["spelt_at"])
+    for match in chain.from_iterable(form.finditer(text) for form in forms):
         # The name is read backwards from the @: nothing marks its beginning.
         backwards = text[max(0, match.start() - _LONGEST_NAME) : match.start()][::-1]
         name = _FORMS["name_backwards"].match(backwards)

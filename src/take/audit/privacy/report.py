@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from take.audit.audited import AuditedRows
 from take.audit.intervals import Estimate
 from take.frozen import Frozen
 from take.generation.finetuning.fine_tuning_report import PrivacyReport as SpentBudget
@@ -70,6 +71,7 @@ class ScreeningCounts(Frozen):
         "overlap that nobody copied",
     )
     pii: dict[Table, PiiCounts]
+    audited: AuditedRows | None = Field(default=None, description="the rows it is about")
 
     def summary(self) -> str:
         """The figures to look at first, in one line."""
@@ -160,6 +162,7 @@ class DistancesReport(Frozen):
     tables: dict[Table, Distances] = Field(
         description="empty where it was trained on every row of a class"
     )
+    audited: AuditedRows | None = Field(default=None, description="the rows it is about")
 
 
 class Attack(Frozen):
@@ -192,6 +195,9 @@ class MembershipReport(Frozen):
         description="planted numbers that generated rows contain, before screening"
     )
     control_secrets: int = Field(description="numbers never planted that they contain: by chance")
+    pool_sha256: str | None = Field(
+        default=None, description="the pool that the language model generated"
+    )
 
     def summary(self) -> str:
         """The figures to look at first, in one line."""
@@ -231,6 +237,7 @@ class PrivacyReport(Frozen):
     changed_limits: dict[str, float | None] = Field(
         default_factory=dict, description="limits that are not the built-in ones; None: no limit"
     )
+    audited: AuditedRows | None = Field(default=None, description="the rows it is about")
 
     @property
     def word(self) -> str:

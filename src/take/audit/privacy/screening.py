@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from take.audit.privacy.copies import CopyIndex, CopySettings, copy_summary
-from take.audit.privacy.pii import ALL_KINDS, PiiSettings, find_pii, masked
+from take.audit.intervals import Estimate, proportion_interval
+from take.audit.privacy.pii import ALL_KINDS, PiiSettings, digits_together, find_pii, masked
 from take.audit.privacy.report import Copies, CopySummary, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.copies import CopyFindings, CopyIndex, CopySettings
 from take.text.normalise import fold_to_ascii, text_rows
 
 FINDING_COLUMNS = {
@@ -63,13 +64,13 @@ def screened(
 
     @cache  # searched only once something was found: mostly nothing is
     def in_corpus() -> frozenset[str]:
-        return frozenset(value for *_, value in _personal_data(corpus, columns, pii))
+        return personal_values(corpus, columns, pii)
 
-    personal_data: dict[Table, PiiCounts] = {}
+    counted: dict[Table, PiiCounts] = {}
     for name, table in tables.items():
         kinds: Counter[str] = Counter()
         with_any, known = set(), set()
-        for row, kind, shown, value in _personal_data(table, columns, pii):
+        for row, kind, shown, value in personal_data(table, columns, pii):
             kinds[kind] += 1
             with_any.add(row)
             is_known = value in in_corpus()
@@ -77,7 +78,7 @@ def screened(
                 known.add(row)
             where = "corpus" if is_known else ""
             rows.append((name, ids[name][row], kind, where, "", float("nan"), shown))
-        personal_data[name] = PiiCounts(
+        counted[name] = PiiCounts(
             rows=len(with_any), in_corpus=len(known), kinds=dict(sorted(kinds.items()))
         )
     return Screened(
@@ -85,18 +86,53 @@ def screened(
         ScreeningCounts(
             copies={name: Copies(**found) for name, found in copied.items()},
             real_rows=real_rows,
-            pii=personal_data,
+            pii=counted,
         ),
     )
 
 
-def _personal_data(
+def copy_summary(found: CopyFindings) -> CopySummary:
+    """The figures of a report.
+
+    For real rows that nothing was trained on, they are the baseline: so many rows overlap with the
+    reference by chance, or because the corpus repeats itself.
+
+    >>> index = CopyIndex([("a dull film",)], CopySettings())
+    >>> summary = copy_summary(index.find([("A dull film!",), ("no",)]))
+    >>> summary.verbatim, summary.copied, round(summary.copied_low, 3)
+    (1, 0.5, 0.013)
+    """
+    kinds = Counter(finding.kind for finding in found.findings)
+    share = Estimate(value=0.0, low=0.0, high=1.0)
+    if found.n_queries:
+        share = proportion_interval(len(found.findings), found.n_queries)
+    spans = (finding.span_words for finding in found.findings)
+    return CopySummary(
+        rows=found.n_queries,
+        verbatim=kinds["verbatim"],
+        near_copies=kinds["near_copy"],
+        shared_spans=kinds["shared_span"],
+        longest_span=max(int(found.longest_spans.max(initial=0)), max(spans, default=0)),
+        copied=share.value,
+        copied_low=share.low,
+        copied_high=share.high,
+    )
+
+
+def personal_values(
+    table: pd.DataFrame, columns: Sequence[str], settings: PiiSettings
+) -> frozenset[str]:
+    """All personal data of a table, each in one spelling."""
+    return frozenset(value for *_, value in personal_data(table, columns, settings))
+
+
+def personal_data(
     table: pd.DataFrame, columns: Sequence[str], settings: PiiSettings
 ) -> Iterator[tuple[int, str, str, str]]:
     """Row, kind, how it may be shown, and its value: one, however a number is written."""
     for column in columns:
         texts = table[column].tolist()
         for row, kind, start, end in find_pii(texts, settings.kinds or ALL_KINDS, settings.engine):
-            folded = fold_to_ascii(texts[row][start:end]).text
+            folded = digits_together(fold_to_ascii(texts[row][start:end]).text)
             value = "".join(filter(str.isalnum, folded)).casefold()
             yield row, kind, masked(texts[row], start, end), value

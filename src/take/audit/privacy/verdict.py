@@ -32,6 +32,10 @@ _Share = Annotated[float | None, Field(ge=0, le=1)]
 _Auc = Annotated[float | None, Field(ge=0.5, le=1)]
 
 
+_USUAL = 0.95
+"""Level of the largest number of near copies that is no evidence against the rows."""
+
+
 class Limits(Frozen):
     """`limits` within `params:audit.gate`: from which figure on a check says review or block.
 
@@ -40,7 +44,7 @@ class Limits(Frozen):
     """
 
     verbatim_block: _Count = 1  # distilled rows that copy a training row word for word
-    near_copies_block: _Count = 1  # distilled rows that nearly copy one
+    near_copies_block: _Count = 1  # distilled rows that nearly copy one, and more than real rows do
     pool_copies_review: _Share = 0.001  # of the pool that copies, and more than real rows do
     shared_spans_review: _Count = 1  # distilled rows with a long run of a training row's words
     closer_review: _Share = 0.5  # of rows closer to rows trained on than to others
@@ -86,8 +90,8 @@ def judge(
     """The verdict: the worst of all checks; an override lifts a block and is recorded."""
     limits = gate.limits
     found = {
-        "verbatim": _copies("verbatim", counts, limits.verbatim_block, limits),
-        "near_copies": _copies("near_copies", counts, limits.near_copies_block, limits),
+        "verbatim": _verbatim(counts, limits),
+        "near_copies": _near_copies(counts, limits),
         "shared_spans": _shared_spans(counts, limits),
         "distances": _distances(distances, limits),
         "pii": _pii(counts, limits),
@@ -124,32 +128,58 @@ def judge(
 _Found = tuple[Verdict, str]
 
 
-def _copies(
-    kind: Literal["verbatim", "near_copies"],
-    counts: ScreeningCounts,
-    block: int | None,
-    limits: Limits,
-) -> _Found:
+def _verbatim(counts: ScreeningCounts, limits: Limits) -> _Found:
     distilled, pool = (counts.copies[table].train for table in ("distilled", "pool"))
-    ours, in_pool = getattr(distilled, kind), getattr(pool, kind)
-    real, by_chance = counts.real_rows, 0.0
-    copy = "copy a training row word for word"
-    if kind == "near_copies":
-        copy = "nearly copy a training row"
-    if real:
-        by_chance = proportion_interval(getattr(real, kind), real.rows).high
-        if kind == "near_copies":
-            copy += f" (real rows not in train: {real.near_copies:,} of {real.rows:,})"
-    of_pool: Verdict = "pass"
-    if limits.pool_copies_review is not None and pool.rows:
-        # More than the limit, and more than real rows copy by chance.
-        low = proportion_interval(in_pool, pool.rows).low
-        of_pool = _above(low, max(limits.pool_copies_review, by_chance), None)
+    of_pool = _pool_copies(pool.verbatim, pool.rows, _real_share(counts, "verbatim").high, limits)
     return (
-        _worst(_from(ours, None, block), of_pool),
-        f"{ours} of {distilled.rows} distilled rows and {in_pool:,} of {pool.rows:,} in the pool "
-        f"{copy}.",
+        _worst(_from(distilled.verbatim, None, limits.verbatim_block), of_pool),
+        f"{distilled.verbatim} of {distilled.rows} distilled rows and {pool.verbatim:,} of "
+        f"{pool.rows:,} in the pool copy a training row word for word.",
     )
+
+
+def _near_copies(counts: ScreeningCounts, limits: Limits) -> _Found:
+    """A few near copies are no leak where real rows that nobody copied are as close to train.
+
+    How often they are at least is the lower end p of the interval of their share: a corpus must
+    show that it repeats itself. Of K rows from a source that does no more, 95 % of the time at most
+    the 95 % quantile of Binomial(K, p) are near copies; only more than that block. Where real rows
+    never or hardly ever nearly copy, the quantile is 0, and one near copy blocks.
+    """
+    from scipy.stats import binom
+
+    distilled, pool = (counts.copies[table].train for table in ("distilled", "pool"))
+    ours, share = distilled.near_copies, _real_share(counts, "near_copies")
+    usual = int(binom.ppf(_USUAL, distilled.rows, share.low)) if share.low else 0
+    verdict = _from(ours, None, limits.near_copies_block)
+    if verdict == "block" and ours <= usual:
+        verdict = "review"
+    of_pool = _pool_copies(pool.near_copies, pool.rows, share.high, limits)
+    reference = ""
+    if real := counts.real_rows:
+        reference = f" (real rows not in train: {real.near_copies:,} of {real.rows:,}"
+        reference += f", so that up to {usual} of {distilled.rows} are usual)" if usual else ")"
+    return (
+        _worst(verdict, of_pool),
+        f"{ours} of {distilled.rows} distilled rows and {pool.near_copies:,} of {pool.rows:,} in "
+        f"the pool nearly copy a training row{reference}.",
+    )
+
+
+def _real_share(counts: ScreeningCounts, kind: Literal["verbatim", "near_copies"]) -> Estimate:
+    """The share of real rows, none of them in train, that copy a training row."""
+    real = counts.real_rows
+    if real is None or not real.rows:
+        return Estimate(value=0.0, low=0.0, high=0.0)
+    return proportion_interval(getattr(real, kind), real.rows)
+
+
+def _pool_copies(copies: int, rows: int, by_chance: float, limits: Limits) -> Verdict:
+    """More than the limit, and more than real rows copy by chance."""
+    if limits.pool_copies_review is None or not rows:
+        return "pass"
+    low = proportion_interval(copies, rows).low
+    return _above(low, max(limits.pool_copies_review, by_chance), None)
 
 
 def _shared_spans(counts: ScreeningCounts, limits: Limits) -> _Found:

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from take.audit.release.folder import to_jsonl
+from take.audit.audited import to_jsonl
 from take.corpus.budget import Budget
 from take.evaluation.names import ordered_learners, ordered_methods
 from take.evaluation.tables import METRICS, score

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
+from take.audit.audited import ReleaseDigests
 from take.audit.release.manifest import Reproduction
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class CardEvidence:
     reproduction: Reproduction
     accuracy_summary: pd.DataFrame | None = None
     """`take.evaluation.summary.summary_table` of these rows; None where not evaluated."""
+
+    @property
+    def digests(self) -> ReleaseDigests:
+        """What binds the rows to what is reported about them."""
+        return ReleaseDigests.of(self.distilled, self.privacy, self.balance)
 
     @classmethod
     def of(

@@ -18,6 +18,7 @@ from unicodedata import category
 
 import pandas as pd
 
+from take.audit.audited import REPEAT, ReleaseDigests, audit_json, to_jsonl
 from take.audit.release.manifest import Reproduction, write_manifest
 from take.errors import InputError, TakeError
 from take.reuse.atomic import atomic_path
@@ -38,10 +39,6 @@ _SIGNS = r"=+\-@＝＋－＠﹦﹢﹣﹫"
 # Unicode's categories of what a spreadsheet may drop from the front of a cell: control characters,
 # characters without width (the byte order mark, U+FEFF, is one), blanks.
 _UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
-
-# Allowed in JSON strings, but programs that split lines break at some (U+0085, U+2028, U+2029), and
-# terminals act on others. The json module escapes those below U+0020.
-_UNSAFE_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
 
 
 class BlockedReleaseError(TakeError):
@@ -89,12 +86,13 @@ def write_release(release: Release, folder: Path) -> None:
     refuse_blocked(release.privacy)
     check_distilled(release.distilled, release.class_names)
     _check_totals(release)
+    _check_audited(release)
     texts = {
         "README.md": release.card,
         "report.html": release.page,
         "distilled.csv": to_csv(release.distilled),
         "distilled.jsonl": to_jsonl(release.distilled),
-        "audit.json": _audit(release),
+        "audit.json": audit_json(release.privacy, release.balance),
     }
     with atomic_path(folder) as temporary:
         write_datasets_folder(release.distilled, temporary, release.class_names)
@@ -112,11 +110,24 @@ def write_release(release: Release, folder: Path) -> None:
         )
 
 
-def _audit(release: Release) -> str:
-    """Figures and names; neither report holds a text."""
-    reports = {"privacy": release.privacy, "balance": release.balance}
-    plain = {name: json.loads(report.model_dump_json()) for name, report in reports.items()}
-    return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+def _check_audited(release: Release) -> None:
+    """Refuse a release whose parts are not all about the rows that it holds."""
+    digests = ReleaseDigests.of(release.distilled, release.privacy, release.balance)
+    stated = {"privacy report": release.privacy.audited, "balance report": release.balance.audited}
+    wrong = [
+        f"the {name} is about other rows"
+        for name, rows in stated.items()
+        if rows is None or rows.distilled_sha256 != digests.rows
+    ]
+    for name, text in (("dataset card", release.card), ("report", release.page)):
+        if digests.rows not in text:
+            wrong.append(f"the {name} was made from other rows")
+        elif digests.audit not in text:
+            wrong.append(f"the {name} states another audit")
+    if wrong:
+        raise InputError(
+            f"{', '.join(wrong)}; nothing was exported", where="The release", remedy=REPEAT
+        )
 
 
 def _check_totals(release: Release) -> None:
@@ -162,20 +173,6 @@ def formula_cells(table: pd.DataFrame) -> int:
         for column in string_columns(table)
         for cell in table[column]
     )
-
-
-def to_jsonl(table: pd.DataFrame) -> str:
-    r"""The set exactly, one object per line, keys in the order of columns.
-
-    Letters of all languages stay as they are. Control characters and Unicode's line separators are
-    escaped, so that no program sees more lines than rows.
-
-    >>> print(to_jsonl(pd.DataFrame({"text": ["naïve\nfilm"], "weight": [0.1]})), end="")
-    {"text": "naïve\nfilm", "weight": 0.1}
-    """
-    columns = list(table.columns)
-    rows = zip(*(table[column].tolist() for column in columns), strict=True)
-    return "".join(_json_line(dict(zip(columns, row, strict=True))) for row in rows)
 
 
 def write_datasets_folder(table: pd.DataFrame, folder: Path, class_names: Sequence[str]) -> None:
@@ -225,8 +222,3 @@ def _formula_start() -> re.Pattern[str]:
 
 def _safe_cell(cell: str) -> str:
     return _formula_start().sub("'", cell).replace("\0", "\ufffd")
-
-
-def _json_line(row: dict[str, Any]) -> str:
-    line = json.dumps(row, ensure_ascii=False, allow_nan=False)
-    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n"

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from take.corpus.reading import read_table
+from take.corpus.labels import label_ids, shown
+from take.corpus.reading import check_columns, check_file, read_table
 from take.corpus.sources import RawSplit
-from take.corpus.validation import check_texts, label_ids
+from take.corpus.validation import check_texts
 from take.errors import InputError, closest
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import TEXT_COLUMNS, Task
@@ -27,10 +28,7 @@ _logger = logging.getLogger(__name__)
 
 def read_labelled(path: Path, task: Task) -> RawSplit:
     """The rows of a .parquet, .csv or .jsonl file, if they are of the corpus's task."""
-    if not path.is_file():
-        near = [other.name for other in path.parent.glob("*")] if path.parent.is_dir() else []
-        hint = closest(path.name, near) if near else "check the path in evaluation.baselines.file"
-        raise InputError("there is no such file", where=str(path), remedy=hint)
+    check_file(path, "evaluation.baselines.file")
     if path.suffix.lower() in _TEXT_FILES:
         _check_readable(path)
     found, wanted = _columns_of(path), TEXT_COLUMNS[task]
@@ -45,14 +43,8 @@ def read_labelled(path: Path, task: Task) -> RawSplit:
     optional = [name for name in ("label_name", "weight") if name in found]
     has_label = "label" in found or "label_name" not in found
     columns = [*wanted, *(["label"] if has_label else []), *optional]
-    absent = [column for column in columns if column not in found]
-    if found and absent:
-        raise InputError(
-            f"there is no column {absent[0]!r}",
-            where=str(path),
-            allowed=f"{', '.join(columns)}. The file has {', '.join(map(repr, found))}",
-            remedy="rename the file's columns",
-        )
+    if found:
+        check_columns(found, columns, str(path), "rename the file's columns")
     return RawSplit(read_table(path, columns), str(path))
 
 
@@ -92,7 +84,7 @@ def checked_weights(split: RawSplit) -> Float64:
     if len(bad) or not 0 < weights.sum() < np.inf:
         row = int(bad[0]) if len(bad) else 0
         raise InputError(
-            f"the weight is {str(split.rows['weight'].iloc[row])[:60]!r}",
+            f"the weight is {shown(split.rows['weight'].iloc[row])}",
             where=f"{split.origin}, row {row + 1}, column 'weight'",
             allowed="numbers of at least 0, one of them above",
             remedy="correct it, or drop the column to weigh all rows equally",
@@ -132,7 +124,7 @@ def _refuse_unknown(split: RawSplit, column: str, names: Sequence[str]) -> None:
         value = values[unknown[0]]
         others = f" (and {len(unknown) - 1:,} more rows)" if len(unknown) > 1 else ""
         raise InputError(
-            f"unknown label {value!r:.60}{others}",
+            f"unknown label {shown(value)}{others}",
             where=f"{split.origin}, row {unknown[0] + 1}, column {column!r}",
             allowed="the name or the id (a whole number) of one of the corpus's labels",
             remedy=closest(str(value)[:60], names),
@@ -153,7 +145,7 @@ def _check_agreement(split: RawSplit, labels: Int64, names: Sequence[str]) -> No
     for row, (label, value) in enumerate(zip(labels, split.rows["label"], strict=True)):
         if str(value) not in (str(label), names[label]):
             raise InputError(
-                f"label {str(value)[:60]!r} is not that of label_name {names[label]!r}",
+                f"label {shown(value)} is not that of label_name {names[label]!r}",
                 where=f"{split.origin}, row {row + 1}, column 'label'",
                 allowed=f"{label} or {names[label]!r}",
                 remedy="correct the row, or drop one of the two columns",

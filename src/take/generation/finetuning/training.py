@@ -32,9 +32,9 @@ from take.generation.finetuning.updates import (
 )
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
-from take.reuse.atomic import atomic_path, write_text_atomically
 from take.reuse.digests import module_code, value_digest
-from take.reuse.records import damage, write_record
+from take.reuse.locks import file_lock
+from take.reuse.records import damage, recorded
 
 _logger = logging.getLogger(__name__)
 
@@ -70,11 +70,15 @@ def fine_tune(
         require_opacus()
     key = training_key(language_model, rows, settings)
     folder, checkpoints = work_folder / _ADAPTER, Checkpoints(work_folder, key)
-    if finished := _finished(work_folder, key):
-        _logger.info("Fine-tuning was finished before: its adapter is reused.")
-        checkpoints.clear()  # the run may have been killed before this
-        return FineTuned(folder, finished)
-    with torch.random.fork_rng(devices=[]):
+    # Two corpora with the same rows share a work folder.
+    with (
+        file_lock(work_folder / ".lock", "the same fine-tuning"),
+        torch.random.fork_rng(devices=[]),
+    ):
+        if finished := _finished(work_folder, key):
+            _logger.info("Fine-tuning was finished before: its adapter is reused.")
+            checkpoints.clear()  # the run may have been killed before this
+            return FineTuned(folder, finished)
         torch.manual_seed(settings.seed)
         training = Training(language_model, template, rows, settings, checkpoints)
         training.run()
@@ -85,14 +89,13 @@ def fine_tune(
                 "The validation loss is no lower than before training. Fix: lower learning_rate, "
                 "or raise token_budget."
             )
-        with atomic_path(folder) as temporary:
+        with recorded(folder) as temporary:
             training.save(temporary)
-    write_record(folder)
-    finished_text = _Finished(key=key, report=report).model_dump_json(indent=1)
-    write_text_atomically(work_folder / _REPORT, finished_text)
-    write_record(work_folder / _REPORT)
-    checkpoints.clear()
-    return FineTuned(folder, report)
+        with recorded(work_folder / _REPORT) as temporary:
+            finished_text = _Finished(key=key, report=report).model_dump_json(indent=1)
+            temporary.write_text(finished_text, encoding="utf-8")
+        checkpoints.clear()
+        return FineTuned(folder, report)
 
 
 def training_key(

@@ -1,6 +1,7 @@
 """Whether a candidate copies a row of a split, or repeats a row that was kept before it.
 
-A copy is found word for word, by the overlap of words, or by the cosine of embeddings.
+Copies of a split are found by the privacy gate's own rule, so that the pool has none that the gate
+would object to, and by the cosine of embeddings.
 """
 
 from __future__ import annotations
@@ -8,24 +9,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from take.encoder.embeddings import Embeddings, MappedVectors
-from take.generation.screening.reasons import Reason, ScreeningSettings, Verdict
+from take.generation.screening.reasons import Reason, Verdict
 from take.rows.arrays import Float32, Float64
 from take.rows.blocks import block_bounds
 from take.rows.pairs import Pairs, nearest_by_cosine, pairs_by_cosine
-from take.text.normalise import TextRow, joined, n_words, row_key, text_key, text_rows, words
+from take.text.copies import CopyIndex, CopySettings
+from take.text.normalise import TextRow, joined, n_words, row_key, text_rows
 from take.text.overlap import OverlapIndex
 
 Details = list[str | None]
 """For each candidate which row it copies, or None."""
 
 _LEAST_WORDS = 6
-"""Shorter rows are copies only if they are equal."""
+"""Shorter rows repeat a kept row only if they are equal, and are compared by words alone."""
 _BLOCK_ROWS = 1024
 """Candidates compared with one another at a time: bounds memory, does not change a verdict."""
 
@@ -34,84 +35,42 @@ class KnownRows:
     """The rows of one split, which candidates must not copy.
 
     >>> rows = pd.DataFrame({"id": ["3f2a"], "text": ["a dull film about a long war"]})
-    >>> known = KnownRows("train", rows, ["text"], ScreeningSettings())
-    >>> known.copied([("A DULL film about a long war!",), ("a dull war",)])
-    ['train row 3f2a', None]
-    >>> known.overlapped([("a dull film about the long war",)])
-    ['train row 3f2a, Jaccard 0.75']
+    >>> known = KnownRows("train", rows, ["text"], CopySettings())
+    >>> known.copied([("A DULL film about a long war!",), ("a dull film about the long war",)])
+    (['train row 3f2a', None], [None, 'train row 3f2a, overlap 0.75'])
     """
 
     def __init__(
-        self, name: str, rows: pd.DataFrame, columns: Sequence[str], settings: ScreeningSettings
+        self, name: str, rows: pd.DataFrame, columns: Sequence[str], settings: CopySettings
     ) -> None:
         self.name = name
         self._ids: list[str] = rows["id"].tolist()
         self.rows = text_rows(rows, columns)
-        self._settings = settings
-        self._by_key: dict[str, int] = {}
-        self._by_long_text: dict[str, int] = {}
-        for index, row in enumerate(self.rows):
-            if all(map(text_key, row)):
-                self._by_key.setdefault(row_key(row), index)
-            for text in self._long_texts(row):
-                self._by_long_text.setdefault(text_key(text), index)
+        self._index = CopyIndex(self.rows, settings)
 
-    @cached_property
-    def _overlap(self) -> OverlapIndex:
-        return OverlapIndex([joined(row) for row in self.rows], self._settings.near_copy_overlap)
+    def copied(self, candidates: Sequence[TextRow]) -> tuple[Details, Details]:
+        """Which rows are copied word for word, and which nearly: what the privacy gate would say.
 
-    @cached_property
-    def _long_text_overlap(self) -> tuple[OverlapIndex, list[int]]:
-        """An index of the single texts of pairs, each once, and the first row of each."""
-        first: dict[str, int] = {}
-        for index, row in enumerate(self.rows):
-            for text in self._long_texts(row):
-                first.setdefault(text, index)
-        return OverlapIndex(list(first), self._settings.near_copy_overlap), list(first.values())
-
-    def copied(self, candidates: Sequence[TextRow]) -> Details:
-        """Which rows are copied word for word: as a whole, or in one long text of a pair."""
-        return [self._copied(row) for row in candidates]
-
-    def _copied(self, row: TextRow) -> str | None:
-        if (index := self._by_key.get(row_key(row))) is not None:
-            return f"{self.name} row {self._ids[index]}"
-        for text in self._long_texts(row):
-            if (index := self._by_long_text.get(text_key(text))) is not None:
-                return f"{self.name} row {self._ids[index]}, one text"
-        return None
-
-    def overlapped(self, candidates: Sequence[TextRow]) -> Details:
-        """Which rows share nearly all their words: as a whole, or in one long text of a pair."""
-        details: Details = [None] * len(candidates)
-        whole = [index for index, row in enumerate(candidates) if n_words(row) >= _LEAST_WORDS]
-        found = self._overlap.best([joined(candidates[index]) for index in whole])
-        for index, row, value in zip(whole, found.row, found.value, strict=True):
-            if row >= 0:
-                details[index] = f"{self.name} row {self._ids[row]}, Jaccard {value:.2f}"
-
-        parts = [
-            (index, text)
-            for index, candidate in enumerate(candidates)
-            for text in self._long_texts(candidate)
-            if details[index] is None
-        ]
-        if parts:
-            overlap, first_rows = self._long_text_overlap
-            found = overlap.best([text for _, text in parts])
-            for (index, _), row, value in zip(parts, found.row, found.value, strict=True):
-                if row >= 0 and details[index] is None:
-                    known = self._ids[first_rows[row]]
-                    details[index] = f"{self.name} row {known}, one text, Jaccard {value:.2f}"
-        return details
+        A long run of words in an otherwise different row is none of them.
+        """
+        verbatim: Details = [None] * len(candidates)
+        nearly: Details = [None] * len(candidates)
+        for finding in self._index.find(candidates).findings:
+            row = f"{self.name} row {self._ids[finding.reference]}"
+            if finding.kind == "verbatim":
+                verbatim[finding.query] = row
+            elif finding.kind == "near_copy":
+                nearly[finding.query] = f"{row}, overlap {finding.overlap:.2f}"
+        return verbatim, nearly
 
     def resembled(
-        self, candidates: Sequence[TextRow], embedded: Embeddings, known: Embeddings
+        self,
+        candidates: Sequence[TextRow],
+        embedded: Embeddings,
+        known: Embeddings,
+        threshold: float,
     ) -> Details:
         """Which rows are near by their embeddings."""
-        threshold = self._settings.near_copy_cosine
-        if threshold is None:
-            return [None] * len(candidates)
         found = nearest_by_cosine(embedded, known)
         is_long = [n_words(row) >= _LEAST_WORDS for row in candidates]
         is_near = np.array(is_long, dtype=np.bool_) & (found.value >= threshold)
@@ -119,11 +78,6 @@ class KnownRows:
             f"{self.name} row {self._ids[row]}, cosine {value:.2f}" if near else None
             for near, row, value in zip(is_near, found.row, found.value, strict=True)
         ]
-
-    def _long_texts(self, row: TextRow) -> list[str]:
-        if len(row) == 1:
-            return []  # the whole row
-        return [text for text in row if len(words(text)) >= self._settings.verbatim_words]
 
 
 @dataclass(frozen=True)
@@ -145,14 +99,14 @@ class Candidate:
 class KeptRows:
     """The rows kept so far, in order.
 
-    >>> kept = KeptRows(ScreeningSettings())
+    >>> kept = KeptRows(0.65, near_cosine=None)
     >>> rows = [Candidate("good 0", ("What a film!",)), Candidate("bad 0", ("what a film",))]
     >>> [verdict and verdict[1] for verdict in kept.decide(rows)]
     [None, 'kept good 0']
     """
 
-    def __init__(self, settings: ScreeningSettings) -> None:
-        self._settings = settings
+    def __init__(self, near_overlap: float, near_cosine: float | None) -> None:
+        self._near_overlap, self._near_cosine = near_overlap, near_cosine
         self._names: list[str] = []
         self._texts: list[str] = []
         self._vectors: list[Float32] = []
@@ -222,10 +176,10 @@ class KeptRows:
         n_kept = len(self._texts)
         queries = [i for i, each in enumerate(candidates) if n_words(each.row) >= _LEAST_WORDS]
         texts = [*self._texts, *(joined(each.row) for each in candidates)]
-        index = OverlapIndex(texts, self._settings.near_copy_overlap)
+        index = OverlapIndex(texts, self._near_overlap)
         found = {"Jaccard": index.pairs([texts[n_kept + query] for query in queries])}
-        if self._settings.near_copy_cosine is not None:
-            found["cosine"] = self._near_by_cosine(candidates, queries)
+        if self._near_cosine is not None:
+            found["cosine"] = self._near_by_cosine(candidates, queries, self._near_cosine)
 
         near: defaultdict[int, list[tuple[float, int, str]]] = defaultdict(list)
         for measure, pairs in found.items():
@@ -235,12 +189,13 @@ class KeptRows:
                     near[place].append((-value, int(row), f"{measure} {value:.2f}"))
         return {place: [(row, how) for _, row, how in sorted(near[place])] for place in near}
 
-    def _near_by_cosine(self, candidates: Sequence[Candidate], queries: Sequence[int]) -> Pairs:
+    def _near_by_cosine(
+        self, candidates: Sequence[Candidate], queries: Sequence[int], threshold: float
+    ) -> Pairs:
         # Rows that equal a kept one are not embedded: they are dropped whatever their vector.
         known = [*self._vectors, *(c.vectors for c in candidates if c.vectors is not None)]
         nothing = np.zeros_like(known[0]) if known else np.zeros((1, 1), dtype=np.float32)
         vectors = [nothing if c.vectors is None else c.vectors for c in candidates]
-        threshold = self._settings.near_copy_cosine or 0.0
         return pairs_by_cosine(
             _embeddings([vectors[query] for query in queries], nothing),
             _embeddings([*self._vectors, *vectors], nothing),

@@ -42,10 +42,10 @@ Verdict = tuple[Reason, str]
 
 
 class ScreeningSettings(Frozen):
-    """`screening` within `params:generation`.
+    """`screening` within `params:generation`; `params:audit.copies` says what copies words.
 
-    >>> ScreeningSettings(contradiction_threshold=None).near_copy_overlap
-    0.65
+    >>> ScreeningSettings(contradiction_threshold=None).near_copy_cosine
+    0.9
     """
 
     loop_repeats: int = Field(default=4, ge=2, le=100)
@@ -59,11 +59,7 @@ class ScreeningSettings(Frozen):
     corpus_tail: float = Field(default=0.001, ge=0, le=0.1)
     """Share of the corpus's own texts that may exceed the bounds on loops and unknown words learned
     from it."""
-    verbatim_words: int = Field(default=8, ge=1, le=1000)
-    """One copied text of at least this many words makes a pair a copy."""
-    near_copy_overlap: float = Field(default=0.65, ge=0.3, le=1)
-    """Jaccard index of words that makes a near copy."""
     near_copy_cosine: float | None = Field(default=0.9, ge=0.5, le=1)
-    """Cosine of embeddings that makes a near copy; null turns it off."""
+    """Cosine of embeddings that makes a near copy, too; null turns it off."""
     contradiction_threshold: float | None = Field(default=0.9, gt=0, le=1)
     """The probe's confidence in another label that drops a row; null turns it off."""

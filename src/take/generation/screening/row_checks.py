@@ -51,7 +51,7 @@ class RowChecks:
         sample = [text for row in rows[:: -(-len(rows) // _SAMPLE_ROWS)] for text in row]
         self._loops = LoopBounds.learn(sample, settings)
         self._language = CorpusLanguage.learn(rows, sample, settings)
-        self._markers = {_folded(marker): marker for marker in markers}
+        self._markers = {folded_marker(marker): marker for marker in markers}
         self._token_bounds = token_bounds
         self._number = None if most_digits is None else re.compile(rf"\d{{{most_digits + 1},}}")
 
@@ -71,7 +71,7 @@ class RowChecks:
         )
 
     def _leaked_marker(self, text: str) -> str | None:
-        folded = _folded(text)
+        folded = folded_marker(text)
         if self._number is not None and self._number.search(folded):
             return "a number longer than any of the corpus"
         return next(
@@ -98,7 +98,7 @@ def _nothing_to_read(text: str) -> str | None:
     return None if any(map(str.isalnum, text)) else "no letter or digit"
 
 
-def _folded(text: str) -> str:
+def folded_marker(text: str) -> str:
     """Markers are recognised in capitals and in full-width letters, too."""
     return unicodedata.normalize("NFKC", text).casefold()
 

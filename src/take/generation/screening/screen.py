@@ -21,6 +21,7 @@ from take.generation.screening.reasons import KEPT, Reason, ScreeningSettings, V
 from take.generation.screening.row_checks import RowChecks
 from take.rows.arrays import Float32, Float64
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.copies import CopySettings
 from take.text.normalise import TextRow, as_columns, text_rows
 
 _ROW_COLUMNS = ("label", "index", "raw", "finished", "tokens")
@@ -69,19 +70,21 @@ class Screen:
     Rows judged in one call or in several, in the same order, get the same verdicts.
     """
 
-    def __init__(self, reference: Reference, settings: ScreeningSettings) -> None:
+    def __init__(
+        self, reference: Reference, settings: ScreeningSettings, copies: CopySettings
+    ) -> None:
         self._reference = reference
         self._settings = settings
         self._columns = TEXT_COLUMNS[task_of(reference.corpus)]
-        self._train = KnownRows("train", reference.corpus, self._columns, settings)
+        self._train = KnownRows("train", reference.corpus, self._columns, copies)
         bounds = (reference.min_tokens, reference.max_tokens)
         self._row_checks = RowChecks(
             self._train.rows, reference.markers, bounds, settings, reference.most_digits
         )
         self._evaluation = KnownRows(
-            "evaluation", reference.evaluation_split, self._columns, settings
+            "evaluation", reference.evaluation_split, self._columns, copies
         )
-        self._kept = KeptRows(settings)
+        self._kept = KeptRows(copies.near_copy_overlap, settings.near_copy_cosine)
         classes = reference.corpus.drop_duplicates("label")
         self._label_names = dict(zip(classes["label"], classes["label_name"], strict=True))
 
@@ -142,25 +145,28 @@ class Screen:
 
     def _copies(self, rows: list[TextRow]) -> list[Verdict | None]:
         """Copies by their words."""
+        of_train, near_train = self._train.copied(rows)
+        of_evaluation, near_evaluation = self._evaluation.copied(rows)
         return _first_reasons(
             {
-                Reason.COPY_OF_TRAIN: self._train.copied(rows),
-                Reason.COPY_OF_EVALUATION: self._evaluation.copied(rows),
-                Reason.NEAR_COPY_OF_TRAIN: self._train.overlapped(rows),
-                Reason.NEAR_COPY_OF_EVALUATION: self._evaluation.overlapped(rows),
+                Reason.COPY_OF_TRAIN: of_train,
+                Reason.COPY_OF_EVALUATION: of_evaluation,
+                Reason.NEAR_COPY_OF_TRAIN: near_train,
+                Reason.NEAR_COPY_OF_EVALUATION: near_evaluation,
             }
         )
 
     def _resemblances(self, rows: list[TextRow], embedded: Embeddings) -> list[Verdict | None]:
         """Copies by their embeddings."""
-        if self._settings.near_copy_cosine is None:
+        threshold = self._settings.near_copy_cosine
+        if threshold is None:
             return [None] * len(rows)
         train, evaluation = self._reference.embeddings, self._evaluation_embeddings
         return _first_reasons(
             {
-                Reason.NEAR_COPY_OF_TRAIN: self._train.resembled(rows, embedded, train),
+                Reason.NEAR_COPY_OF_TRAIN: self._train.resembled(rows, embedded, train, threshold),
                 Reason.NEAR_COPY_OF_EVALUATION: self._evaluation.resembled(
-                    rows, embedded, evaluation
+                    rows, embedded, evaluation, threshold
                 ),
             }
         )

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from take.audit.audited import AuditedRows, check_same_rows, pool_sha256
 from take.audit.balance.measure import Balance
 from take.audit.balance.measure import measure_balance as measure
 from take.audit.balance.report import BalanceReport
 from take.audit.balance.slices import KnownAccuracy, known_accuracy
 from take.audit.balance.terms import BalanceSettings
-from take.audit.privacy.copies import CopySettings
 from take.audit.privacy.distances import DistanceSettings, measure_tables
 from take.audit.privacy.membership import (
     Membership,
@@ -53,6 +53,7 @@ from take.reuse.provenance import Provenance, stage_costs
 from take.rows.arrays import Int64
 from take.rows.labelled import class_sizes
 from take.selection.selection_report import SelectionReport
+from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
 
@@ -68,7 +69,8 @@ def screen_rows(
     """Copies of rows of either split, and personal data."""
     found = screened({"distilled": distilled, "pool": pool}, corpus, evaluation_split, copies, pii)
     _logger.info("Screened: %s.", found.counts.summary())
-    return found
+    audited = AuditedRows.of(distilled, pool)
+    return found._replace(counts=found.counts.model_copy(update={"audited": audited}))
 
 
 def measure_distances(
@@ -83,7 +85,8 @@ def measure_distances(
     """Whether rows are nearer to what the language model was trained on than to what it was not."""
     chosen = pd.Index(pool["id"]).get_indexer(distilled["id"])
     tables: dict[Table, Int64] = {"distilled": chosen, "pool": np.arange(len(pool))}
-    return measure_tables(tables, pool_embeddings, corpus, embeddings, generator_rows, settings)
+    report = measure_tables(tables, pool_embeddings, corpus, embeddings, generator_rows, settings)
+    return report.model_copy(update={"audited": AuditedRows.of(distilled, pool)})
 
 
 def attack_generator(
@@ -110,6 +113,7 @@ def attack_generator(
         generated_canaries=shaped,
         extracted_secrets=secrets,
         control_secrets=by_chance,
+        pool_sha256=pool_sha256(pool),
     )
     _logger.info("Membership inference: %s.", report.summary())
     return Membership(report, scores)
@@ -123,6 +127,7 @@ def judge_privacy(
     settings: GateSettings,
 ) -> PrivacyReport:
     """Pass, review or block, with reasons."""
+    check_same_rows(counts.audited, distances.audited, membership.pool_sha256)
     report = judge(counts, distances.tables, membership, fine_tuning.privacy, settings)
     against = " ".join(report.reasons()) or "No check is beyond its limits."
     _logger.info("Privacy gate: %s. %s", report.verdict, against)
@@ -144,7 +149,8 @@ def measure_balance(
     expected = [share / sum(shares) for share in shares]
     measured = measure(distilled, pool, corpus, expected, settings)
     _logger.info("Balance: %s", measured.report.summary())
-    return measured
+    audited = AuditedRows.of(distilled, pool)
+    return measured._replace(report=measured.report.model_copy(update={"audited": audited}))
 
 
 def gather_accuracy(

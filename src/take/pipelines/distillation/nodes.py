@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from take.audit.privacy.objections import row_objections
+from take.audit.privacy.pii import PiiSettings
 from take.corpus.budget import Budget
 from take.encoder.embeddings import Embeddings
 from take.rows.labelled import (
@@ -31,6 +33,7 @@ from take.selection.describe.indicators import (
 )
 from take.selection.describe.lineage import Lineage, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
+from take.selection.exclusion import excluded_rows
 from take.selection.problem import selection_problem, tempered
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
@@ -41,8 +44,8 @@ from take.selection.tables import (
     paths_of,
     places_of,
     unseen_rows,
-    without_copies,
 )
+from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
 
@@ -55,6 +58,8 @@ class ChosenRows(NamedTuple):
     report: SelectionReport
     greedy_path: pd.DataFrame
     """The nested path of the selector by part and rank; empty if it has none."""
+    excluded: pd.DataFrame
+    """The candidates that could not be chosen, with the reason of each."""
 
 
 class TracedRows(NamedTuple):
@@ -82,6 +87,21 @@ class Description(NamedTuple):
     budget_plot: Any
 
 
+def screen_candidates(
+    pool: pd.DataFrame,
+    corpus: pd.DataFrame,
+    evaluation_split: pd.DataFrame,
+    copies: CopySettings,
+    pii: PiiSettings,
+) -> pd.DataFrame:
+    """What the privacy gate would object to in single candidates.
+
+    Screening left no copies of the rows it knew. The corpus may have grown since, settings may have
+    changed, and it does not search for shared spans and personal data.
+    """
+    return row_objections(pool, corpus, evaluation_split, copies, pii)
+
+
 def select_rows(
     corpus: pd.DataFrame,
     embeddings: Embeddings,
@@ -89,27 +109,26 @@ def select_rows(
     pool: pd.DataFrame,
     pool_embeddings: Embeddings,
     generator_rows: pd.DataFrame,
+    objections: pd.DataFrame,
     search_folder: Path,
     budget: str | int,
     settings: SelectionSettings,
     previous_distilled: pd.DataFrame | None = None,
-    evaluation_split: pd.DataFrame | None = None,
 ) -> ChosenRows:
     """The candidates that become the distilled rows, starting from the previous ones if given.
 
-    A corpus that has grown may have rows, in either split, that the pool was never screened
-    against: candidates that copy one of them are excluded.
+    Candidates to which the privacy gate would object are excluded; others are chosen instead.
     """
-    if evaluation_split is not None:
-        fresh = without_copies(pool, corpus, evaluation_split)
-        pool = pool.iloc[fresh].reset_index(drop=True)
-        pool_embeddings = pool_embeddings.subset(fresh)
-    previous = None if previous_distilled is None else places_of(previous_distilled, pool)
+    budgets = Budget.parse(budget).split(class_sizes(corpus))
+    excluded = excluded_rows(pool, objections, budgets, settings.scope)
+    allowed = np.flatnonzero(~pool["id"].isin(set(excluded["id"])))
+    candidates = pool.iloc[allowed].reset_index(drop=True)
+    previous = None if previous_distilled is None else places_of(previous_distilled, candidates)
     problem = selection_problem(
         LabelledRows.of(corpus, embeddings),
         weights["weight"].to_numpy(),
-        LabelledRows.of(pool, pool_embeddings),
-        Budget.parse(budget).split(class_sizes(corpus)),
+        LabelledRows.of(candidates, pool_embeddings.subset(allowed)),
+        budgets,
         unseen_rows(corpus, generator_rows, settings.exam.exam_rows),
         settings,
         previous,
@@ -122,16 +141,17 @@ def select_rows(
         budget=str(Budget.parse(budget)),
         rows=len(found.rows),
         pool_rows=len(pool),
+        excluded={str(reason): int(n) for reason, n in excluded["reason"].value_counts().items()},
         kept_rows=kept,
         seed=settings.seed,
         tempering=settings.tempering,
         figures=found.diagnostics,
         steps=[SearchStep.model_validate(step) for step in found.steps],
     )
-    if previous is not None:
-        _logger.info("%s of %s rows distilled before are kept.", kept, len(previous))
-    selection = pool[["id", "label", "label_name"]].iloc[found.rows].reset_index(drop=True)
-    return ChosenRows(selection, report, path_table(found.paths, pool))
+    if previous_distilled is not None:
+        _logger.info("%s of %s rows distilled before are kept.", kept, len(previous_distilled))
+    selection = candidates[["id", "label", "label_name"]].iloc[found.rows].reset_index(drop=True)
+    return ChosenRows(selection, report, path_table(found.paths, candidates), excluded)
 
 
 def trace_rows(

@@ -6,6 +6,7 @@ from take.pipelines import stage, step
 from take.pipelines.distillation.nodes import (
     describe_distilled,
     plot_search,
+    screen_candidates,
     select_rows,
     trace_rows,
 )
@@ -22,7 +23,7 @@ def create_pipeline() -> Pipeline:
 
 def create_redistil_pipeline() -> Pipeline:
     """The same, starting from the previous distilled rows."""
-    return _pipeline("previous_distilled", "evaluation_split")
+    return _pipeline("previous_distilled")
 
 
 def _pipeline(*previous: str) -> Pipeline:
@@ -30,17 +31,23 @@ def _pipeline(*previous: str) -> Pipeline:
         "distillation",
         [
             step(
+                screen_candidates,
+                ["pool", "corpus", "evaluation_split", "params:audit.copies", "params:audit.pii"],
+                "objections",
+            ),
+            step(
                 select_rows,
                 [
                     *_WEIGHTED_CORPUS,
                     *_POOL,
                     "generator_rows",
+                    "objections",
                     "search_folder",
                     "params:distillation.budget",
                     _SELECTION,
                     *previous,
                 ],
-                ["selection", "selection_report", "greedy_path"],
+                ["selection", "selection_report", "greedy_path", "excluded"],
             ),
             step(
                 trace_rows,

@@ -38,6 +38,7 @@ from take.generation.screening.screen import Reference, Screen
 from take.generation.template import Template
 from take.rows.labelled import TEXT_COLUMNS, class_names, class_sizes, task_of, text_columns
 from take.scoring.trajectory import ProbeTrajectory
+from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ def fine_tune(
 ) -> TunedModel:
     """Fine-tune the language model on the corpus, or on as much as the token budget allows."""
     template = Template.of(language_model, corpus, settings.max_text_tokens)
+    template.check_markers(corpus)
     planting = plant(corpus, template, settings, weights["weight"].to_numpy())
     rows = planting.rows
     work_folder = language_model.work_folder(training_key(language_model, rows, settings))
@@ -103,6 +105,7 @@ def sample_and_screen(
     fine_tuning: FineTuningSettings,
     sampling: SamplingSettings,
     screening: ScreeningSettings,
+    copies: CopySettings,
 ) -> ScreenedRows:
     """Generate and screen rows of every class until each has its share."""
     names, columns = class_names(corpus), TEXT_COLUMNS[task_of(corpus)]
@@ -128,7 +131,7 @@ def sample_and_screen(
         most_digits=None if canaries.empty else most_digits(text_columns(corpus)),
     )
     shares = Budget.parse(sampling.rows).split(class_sizes(corpus))
-    screen = Screen(reference, screening)
+    screen = Screen(reference, screening, copies)
     judged = fill_pool(writer.read, screen.judge, shares, names, sampling.tries)
     report = LedgerReport.of(judged, names)
     _logger.info(report.summary())

@@ -38,6 +38,7 @@ def create_pipeline() -> Pipeline:
                     _FINE_TUNING,
                     "params:generation.sampling",
                     "params:generation.screening",
+                    "params:audit.copies",
                 ],
                 ["pool", "ledger", "ledger_report", "sampling_report"],
             ),

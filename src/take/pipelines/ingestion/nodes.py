@@ -39,6 +39,8 @@ def _log(report: CorpusReport) -> None:
         f"{train.texts_with_two_labels:,}",
         f"{evaluation.rows_kept:,}",
     )
+    for warning in report.warnings:
+        _logger.warning("%s", warning)
     absent = [name for name, rows in evaluation.rows_by_class.items() if rows == 0]
     if absent:
         _logger.warning("The evaluation split has no row of class %s.", ", ".join(absent))

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from take.audit.privacy.copies import (
-    CopyFinding,
-    CopyFindings,
-    CopyIndex,
-    CopySettings,
-    copy_summary,
-)
+from take.audit.privacy.screening import copy_summary
 from take.errors import InputError
+from take.text.copies import CopyFinding, CopyFindings, CopyIndex, CopySettings
 from take.text.normalise import TextRow
 
 ROW = "the keeper of the old lighthouse never spoke of the winter when the sea froze over"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
 import yaml
 
-from take.audit.privacy.copies import CopyFindings, CopyIndex, CopySettings, copy_summary
-from take.corpus.ingest import IngestionSettings, ingest
+from take.audit.privacy.screening import copy_summary
+from take.corpus.ingest import Ingested, IngestionSettings, ingest
 from take.corpus.sources import CorpusSource
 from take.corpus.spec import select_corpus
+from take.text.copies import CopyFindings, CopyIndex, CopySettings
 from take.text.normalise import TextRow, text_rows, words
 from tests.conftest import ROOT
 
@@ -19,13 +21,18 @@ PLANTED = 500
 Change = Callable[[list[str], np.random.Generator, list[str]], list[str]]
 
 
+@cache
+def built_in_corpus() -> Ingested:
+    corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text())["corpora"]
+    source = CorpusSource("rotten_tomatoes", select_corpus(corpora, "rotten_tomatoes"))
+    return ingest(source.read(), IngestionSettings(budget="20/class"))
+
+
 class Corpus:
     """Train rows with their index, evaluation rows, and the words of both."""
 
     def __init__(self) -> None:
-        corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text())["corpora"]
-        source = CorpusSource("rotten_tomatoes", select_corpus(corpora, "rotten_tomatoes"))
-        ingested = ingest(source.read(), IngestionSettings(budget="20/class"))
+        ingested = built_in_corpus()
         self.train = text_rows(ingested.corpus, ["text"])
         self.evaluation = text_rows(ingested.evaluation_split, ["text"])
         self.index = CopyIndex(self.train, CopySettings())

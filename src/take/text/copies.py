@@ -1,13 +1,12 @@
 """Which rows copy a reference row: word for word, nearly, or in a long run of words.
 
-It does not rely on what generation did about copies: it checks the finished rows by its own rules
-and thresholds, and it also finds copies within a longer row. The same search with real rows that
-nothing was trained on says how much of it is chance.
+The one rule for copies by words: screening drops candidates by it, selection excludes them by it,
+and the privacy gate checks the finished rows by it, all three with `params:audit.copies`. The same
+search with real rows that nothing was trained on says how much of it is chance.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -15,13 +14,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from take.audit.intervals import Estimate, proportion_interval
-from take.audit.privacy.report import CopySummary
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Int64
 from take.rows.pairs import Matches, Pairs
-from take.text.normalise import TextRow, joined, n_words, row_key, text_key, words
+from take.text.normalise import TextRow, bare_words, joined, n_words, row_key, text_key
 from take.text.overlap import NearTexts
 from take.text.spans import SpanIndex, longest_shared_run, span_text
 
@@ -91,34 +88,6 @@ class CopyFindings:
     def n_queries(self) -> int:
         """How many rows were checked."""
         return len(self.longest_spans)
-
-
-def copy_summary(found: CopyFindings) -> CopySummary:
-    """The figures of a report.
-
-    For real rows that nothing was trained on, they are the baseline: so many rows overlap with the
-    reference by chance, or because the corpus repeats itself.
-
-    >>> index = CopyIndex([("a dull film",)], CopySettings())
-    >>> summary = copy_summary(index.find([("A dull film!",), ("no",)]))
-    >>> summary.verbatim, summary.copied, round(summary.copied_low, 3)
-    (1, 0.5, 0.013)
-    """
-    kinds = Counter(finding.kind for finding in found.findings)
-    share = Estimate(value=0.0, low=0.0, high=1.0)
-    if found.n_queries:
-        share = proportion_interval(len(found.findings), found.n_queries)
-    spans = (finding.span_words for finding in found.findings)
-    return CopySummary(
-        rows=found.n_queries,
-        verbatim=kinds["verbatim"],
-        near_copies=kinds["near_copy"],
-        shared_spans=kinds["shared_span"],
-        longest_span=max(int(found.longest_spans.max(initial=0)), max(spans, default=0)),
-        copied=share.value,
-        copied_low=share.low,
-        copied_high=share.high,
-    )
 
 
 class CopyIndex:
@@ -213,7 +182,7 @@ span='A dull film about')
     def _long_texts(self, row: TextRow) -> list[str]:
         if len(row) == 1:
             return []  # the whole row
-        return [text for text in row if len(words(text)) >= _LONG_TEXT_WORDS]
+        return [text for text in row if len(bare_words(text)) >= _LONG_TEXT_WORDS]
 
 
 def _texts_per_row(rows: Sequence[TextRow], name: str) -> int:

@@ -1,0 +1,83 @@
+"""Candidates to which the privacy gate would object as single rows, found before selection.
+
+The gate then audits the finished rows on its own: nothing of this table is read by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from take.audit.privacy.pii import PiiSettings
+from take.audit.privacy.screening import personal_data, personal_values
+from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.copies import CopyIndex, CopySettings
+from take.text.normalise import text_rows
+
+_BLOCKED = {
+    "copy_of_train": True,
+    "copy_of_evaluation": True,
+    "near_copy_of_train": True,
+    "near_copy_of_evaluation": True,
+    "personal_data_of_train": True,
+    "shared_span_of_train": False,
+    "personal_data": False,
+}
+"""Reasons, the worst first, and whether such a row must not be chosen or had better not be."""
+_REASONS = {"verbatim": "copy", "near_copy": "near_copy", "shared_span": "shared_span"}
+OBJECTION_COLUMNS = {"id": "str", "reason": "str", "detail": "str", "blocked": "bool"}
+
+
+def row_objections(
+    pool: pd.DataFrame,
+    corpus: pd.DataFrame,
+    evaluation_split: pd.DataFrame,
+    copies: CopySettings,
+    pii: PiiSettings,
+) -> pd.DataFrame:
+    """The worst objection to each candidate that has any: id, reason, detail, blocked.
+
+    >>> pool = pd.DataFrame({"id": ["a", "b"], "text": ["A dull film!", "ask jo@example.org"]})
+    >>> corpus = pd.DataFrame({"id": ["3f2a", "77c0"], "text": ["a dull film", "bliss"]})
+    >>> found = row_objections(pool, corpus, corpus[1:], CopySettings(), PiiSettings())
+    >>> found.values.tolist()
+    [['a', 'copy_of_train', 'train row 3f2a', True], ['b', 'personal_data', 'email', False]]
+    """
+    ids, order = pool["id"].tolist(), list(_BLOCKED)
+    found = [
+        *_copies(pool, "train", corpus, copies),
+        *_copies(pool, "evaluation", evaluation_split, copies),
+        *_personal_data(pool, corpus, pii),
+    ]
+    worst: dict[int, tuple[str, str]] = {}
+    for row, reason, detail in sorted(found, key=lambda one: (one[0], order.index(one[1]))):
+        worst.setdefault(row, (reason, detail))
+    lines = [(ids[row], *why, _BLOCKED[why[0]]) for row, why in worst.items()]
+    return pd.DataFrame(lines, columns=list(OBJECTION_COLUMNS)).astype(OBJECTION_COLUMNS)
+
+
+_Objection = tuple[int, str, str]
+"""Candidate, reason, and a detail that quotes no text."""
+
+
+def _copies(
+    pool: pd.DataFrame, split: str, reference: pd.DataFrame, settings: CopySettings
+) -> Iterator[_Objection]:
+    columns = TEXT_COLUMNS[task_of(pool)]
+    ids = reference["id"].tolist()
+    index = CopyIndex(text_rows(reference, columns), settings)
+    for finding in index.find(text_rows(pool, columns)).findings:
+        reason = f"{_REASONS[finding.kind]}_of_{split}"
+        if reason in _BLOCKED:  # the gate does not mind a span of the evaluation split
+            yield finding.query, reason, f"{split} row {ids[finding.reference]}"
+
+
+def _personal_data(
+    pool: pd.DataFrame, corpus: pd.DataFrame, settings: PiiSettings
+) -> Iterator[_Objection]:
+    columns = TEXT_COLUMNS[task_of(pool)]
+    if found := list(personal_data(pool, columns, settings)):
+        known = personal_values(corpus, columns, settings)
+        for row, kind, _, value in found:
+            yield row, f"personal_data{'_of_train' if value in known else ''}", kind

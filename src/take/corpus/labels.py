@@ -1,0 +1,225 @@
+"""What may be a label, and the class of each row.
+
+Labels are shown in logs, reports and MLflow, so a label has to be a short, visible name, and a text
+in the place of a label (columns mapped wrongly) must not get that far.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from take.corpus.sources import RawSplit
+from take.corpus.validation import (
+    check_rows,
+    is_blank,
+    is_null,
+    is_unencodable,
+    row_error,
+    type_and_size,
+)
+from take.errors import InputError, closest
+from take.rows.arrays import Int64
+
+MAX_LABEL_CHARS = 100
+_SHOWN_CHARS = 40
+"""A longer value may be a text, so messages do not quote it."""
+_FEW_LABELS = 2
+"""So few labels are never too many for their rows."""
+
+_INTEGER = re.compile(r"-?[0-9]+")
+_JOINERS = "\u200c\u200d"  # emoji, Persian and Indic scripts need them
+_COLUMN = "check which column 'label' names in corpora.yml"
+
+
+def label_names(train: RawSplit, declared: Sequence[str] | None) -> tuple[str, ...]:
+    """The declared label names, or the train split's label values in order."""
+    if declared is not None:
+        where = "corpora.yml, 'labels'"
+        for name in declared:
+            if problem := _problem(name):
+                raise InputError(problem, where=where, remedy="give the class another name")
+        _check_blanks(declared, where)
+        return tuple(declared)
+    found = set(_label_keys(train))
+    types = _types(train)
+    if len(types) > 1:
+        raise InputError(
+            f"the labels are of several types: {', '.join(types)}",
+            where=f"{train.origin}, column 'label'",
+            allowed="one type",
+            remedy="write all labels alike, or list their names under 'labels' in corpora.yml",
+        )
+    if len(found) < 2:
+        raise _single_label(train, found.pop())
+    _check_blanks(sorted(found), f"{train.origin}, column 'label'")
+    if all(_INTEGER.fullmatch(key) for key in found):
+        return tuple(sorted(found, key=lambda key: (int(key), key)))
+    return tuple(sorted(found))
+
+
+def label_ids(split: RawSplit, names: Sequence[str]) -> Int64:
+    """Each row's label id; a value is a label's name or its id.
+
+    Where names are numbers themselves, a value is a name and nothing else: of the labels '1' and
+    '2', a 0 is neither.
+    """
+    ids = {name: class_id for class_id, name in enumerate(names)}
+    if not any(_INTEGER.fullmatch(name) for name in names):
+        ids |= {str(class_id): class_id for class_id in range(len(names))}
+    keys = _label_keys(split, known=ids)
+    found = [ids.get(key, -1) for key in keys]
+    unknown = [row for row, class_id in enumerate(found) if class_id < 0]
+    if unknown:
+        key = keys[unknown[0]]
+        remedy = f"{closest(key, names)} Or list it under 'labels' in corpora.yml"
+        raise row_error(split, "label", unknown, f"unknown label {shown(key)}", remedy)
+    return np.array(found, dtype=np.int64)
+
+
+def check_classes(train: RawSplit, ids: Int64, names: Sequence[str]) -> None:
+    """Refuse a train split in which fewer than two classes occur, or a declared one does not."""
+    sizes = np.bincount(ids, minlength=len(names))
+    present = np.flatnonzero(sizes)
+    if len(present) == 1:
+        raise _single_label(train, names[present[0]])
+    if len(present) < len(names):
+        missing = names[int(np.flatnonzero(sizes == 0)[0])]
+        raise InputError(
+            f"no row has the declared label {missing!r}",
+            where=train.origin,
+            remedy="take it out of 'labels' in corpora.yml, or add rows",
+        )
+
+
+def label_warnings(train: RawSplit, names: Sequence[str]) -> list[str]:
+    """What may be a mistake in labels that are accepted."""
+    warnings = []
+    types = _types(train)
+    if len(types) > 1:
+        warnings.append(
+            f"The labels of {train.origin} are of several types: {', '.join(types)}. Each is read "
+            "as the name or the id of a class."
+        )
+    for alike in _groups(names, _without_case):
+        listed = " and ".join(map(repr, alike))
+        warnings.append(
+            f"The labels {listed} differ by case or Unicode form alone. They are different classes."
+        )
+    return warnings
+
+
+def shown(value: Any) -> str:
+    """A value for messages; one that may be a text is not quoted.
+
+    >>> shown("good"), shown("x" * 50), shown(None), shown({"body": "confidential"})
+    ("'good'", 'of 50 characters', 'None', 'of type dict')
+    """
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _SHOWN_CHARS else f"of {len(value):,} characters"
+    if value is None or isinstance(value, (int, float, np.number)):
+        return f"{value!r:.{_SHOWN_CHARS}}"
+    return f"of type {type(value).__name__}"
+
+
+def _label_keys(split: RawSplit, known: Collection[str] = ()) -> list[str]:
+    """Each row's label as a string, if it can be one; `known` ones need no check."""
+    check_rows(split)
+    values = split.rows["label"].tolist()
+    bad_rows = [row for row, value in enumerate(values) if not _is_name_or_id(value)]
+    if bad_rows:
+        value = values[bad_rows[0]]
+        kind = "null" if is_null(value) else f"a {type_and_size(value)}"
+        remedy = "a label is a name or an id (a whole number); correct it or drop the row"
+        raise row_error(split, "label", bad_rows, f"the label is {kind}", remedy)
+    keys = [_label_key(value) for value in values]
+    others = set(keys).difference(known)
+    # Before any of them is shown.
+    if len(others) > max(_FEW_LABELS, len(keys) / 2):
+        raise InputError(
+            f"{len(others):,} different labels in {len(keys):,} rows: the column may hold texts or "
+            "row ids",
+            where=f"{split.origin}, column 'label'",
+            allowed="at most half as many labels as rows",
+            remedy=_COLUMN,
+        )
+    problems = {key: problem for key in others if (problem := _problem(key))}
+    bad_rows = [row for row, key in enumerate(keys) if key in problems]
+    if bad_rows:
+        problem = problems[keys[bad_rows[0]]]
+        raise row_error(split, "label", bad_rows, problem, f"correct the row, or {_COLUMN}")
+    return keys
+
+
+def _problem(key: str) -> str | None:
+    """Why a string cannot be a label."""
+    if is_blank(key):
+        return "the label is blank"
+    if len(key) > MAX_LABEL_CHARS:
+        return f"the label has {len(key):,} characters, more than {MAX_LABEL_CHARS}"
+    if is_unencodable(key):
+        return f"the label {shown(key)} holds half a surrogate pair"
+    unseen = next((c for c in key if not c.isprintable() and _is_unseen(c)), None)
+    if unseen is not None:
+        kind = f"an invisible character (U+{ord(unseen):04X})"
+        return f"the label {shown(key)} holds {kind}"
+    return None
+
+
+def _is_unseen(character: str) -> bool:
+    """Control characters, line breaks, marks that are invisible or reorder the text around them."""
+    kinds = ("Cc", "Cf", "Zl", "Zp")
+    return unicodedata.category(character) in kinds and character not in _JOINERS
+
+
+def _single_label(train: RawSplit, name: str) -> InputError:
+    return InputError(
+        f"every row has the label {name!r}",
+        where=train.origin,
+        allowed="two labels or more",
+        remedy=_COLUMN,
+    )
+
+
+def _check_blanks(names: Sequence[str], where: str) -> None:
+    for alike in _groups(names, lambda name: " ".join(name.split())):
+        raise InputError(
+            f"the labels {' and '.join(map(repr, alike))} differ by blanks alone",
+            where=where,
+            remedy="write them alike, or give each class a different name",
+        )
+
+
+def _groups(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
+    """The names that have a key in common, if there are any."""
+    groups = defaultdict(list)
+    for name in names:
+        groups[key(name)].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _without_case(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(c for c in folded if c not in _JOINERS)
+
+
+def _types(split: RawSplit) -> list[str]:
+    """The types of its labels, each with its first row."""
+    names = {str: "strings", bool: "truth values"}
+    first: dict[str, int] = {}
+    for row, value in enumerate(split.rows["label"].tolist(), start=1):
+        first.setdefault(names.get(type(value), "numbers"), row)
+    return [f"{kind} (first in row {row:,})" for kind, row in first.items()]
+
+
+def _is_name_or_id(value: Any) -> bool:
+    return isinstance(value, (str, int, np.integer)) and not is_null(value)
+
+
+def _label_key(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
