@@ -123,7 +123,7 @@ def test_settings_that_cannot_be_read_are_named_by_file_and_line(small: Project)
         *(f"conf/env{i}/corpora_more.yml{what}" for i, what in enumerate(SETTINGS.values())),
         "conf/bytes/parameters.yml, line 1: a byte is not UTF-8",
         "conf: Duplicate keys found in .*globals.yml",
-        "An exception occurred when parsing config for dataset 'corpus'",
+        "No module named 'no'. .*no.such.Dataset",
         "mlflow.yml: server.mlflow_tracking: Extra inputs are not permitted",
     ]
     names = [*(f"env{i}" for i in range(len(SETTINGS))), "bytes", "twice", "entry", "mlflow"]
