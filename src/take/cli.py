@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.cli.utils import KedroCliError
 from kedro.framework.project import settings
@@ -80,7 +79,7 @@ def _stopped(code: object) -> SystemExit:
 
 
 def _callback_for_user(parameter: click.Parameter) -> Any:
-    """One message on the form of an option: values are YAML, which raises errors of many kinds."""
+    """One message on the form of an option, for whose parts Kedro's parser raises any error."""
     kedro_callback = parameter.callback
 
     def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -90,9 +89,9 @@ def _callback_for_user(parameter: click.Parameter) -> Any:
             raise
         except KedroCliError as error:
             raise click.BadParameter(str(error), context, option) from error
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
+        except Exception as error:
             reason = getattr(error, "problem", None) or getattr(error, "reason", None) or error
-            raise click.BadParameter(f"a value is not YAML: {reason}", context, option) from error
+            raise click.BadParameter(f"this cannot be read: {reason}", context, option) from error
 
     return callback
 
