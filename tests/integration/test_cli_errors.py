@@ -60,15 +60,15 @@ SETTINGS = {
     "budget: 1\nbudget: 2\n": ", line 2: 'budget' is set again, after line 1",
     "- a\n- b\n": ", line 1: it holds no settings",
     "only words": ", line 1: it holds no settings",
-    BOMB: ": its aliases stand for [0-9,]+ values. Allowed: at most 100,000",
-    "a: &a [*a]\n": ", line 1: an alias stands for itself",
+    BOMB: ": its aliases expand to [0-9,]+ values. Allowed: at most 100,000",
+    "a: &a [*a]\n": ", line 1: an alias refers to itself",
     "a: " + "[" * 5000: ", line 1: settings are nested too deeply",
     "x: 1\ny: ${nowhere.z}\n": ", line 2: the value of 'y' cannot be resolved: Interpolation key",
     "y: ${nowhere:z}\n": ", line 1: the value of 'y' cannot be resolved: Unsupported",
     "y: ${\n": ", line 1: the value of 'y' cannot be resolved",
     "a: [1,\n": ", line 2: this is not YAML",
     "a: 1\n---\nb: 2\n": ", line 2: this is not YAML",
-    "~: 1\n": ", line 1: a name is not one word",
+    "~: 1\n": ", line 1: a key is not a string",
     "true: 1\n": ", line 1: the name 'true' is not text",
     "a: !!python/object/apply:os.system [ls]\n": ", line 1: the tag .*os.system' is not read",
     "a: \x00\n": ": this is not YAML: control characters are not allowed",
@@ -175,9 +175,9 @@ def test_a_data_folder_that_cannot_be_written_is_named(
     assert "the next run continues from there" in output
     assert "Repeat the previous command" not in output
     assert "Traceback" not in output
-    spoilt = small.path / "data/08_reporting"
-    spoilt.unlink() if spoilt.is_symlink() or spoilt.is_file() else spoilt.rmdir()
-    small.kedro(*RUN)
+    if spoil is read_only:
+        (small.path / "data/08_reporting").chmod(0o700)
+        small.kedro(*RUN)
 
 
 def limit_files() -> None:
@@ -199,8 +199,8 @@ def test_a_disk_that_is_full_in_the_middle_of_a_file(small: Project) -> None:
     after = small.artifacts()
     assert before.items() <= after.items()  # nothing lost
     assert not [name for name in after if "partial" in name]
-    small.kedro(*RUN)
-    assert "0 problems" in small.kedro("verify")
+    outcomes = small.kedro_each(list(RUN), ["verify"])
+    assert [code for code, _ in outcomes] == [0, 0], outcomes
 
 
 def test_a_disk_that_is_really_full(small: Project) -> None:

@@ -147,15 +147,6 @@ def test_a_corpus_that_the_hub_does_not_give_is_named(
     assert "or pass raw_root=<folder of Parquet files>" in output
 
 
-def test_the_old_key_of_a_hub_corpus_is_refused(project: Project) -> None:
-    source = {"kind": "hub", "path": "me/mine", "revision": COMMIT}
-    project.add_corpora(mine={**CSV_CORPUS, "source": source})
-    output = project.kedro("run", "--pipeline=ingestion", "--params=corpus=mine", ok=False)
-    assert "corpora.yml, corpus 'mine', source: a hub source has the key 'path'" in output
-    assert "Allowed: repository: organisation/name." in output
-    assert "Fix: rename the key 'path' to 'repository'." in output
-
-
 def test_models_of_the_hub_are_fetched_once_and_are_what_their_files_are(
     online: Online, hub: Hub, tiny_language_model: Path, tmp_path: Path
 ) -> None:
@@ -169,10 +160,10 @@ def test_models_of_the_hub_are_fetched_once_and_are_what_their_files_are(
     hub.add("models", "lab/encoder", COMMIT, encoder)
     hub.add("models", "lab/writer", COMMIT, language_model)
 
-    def use(encoder: dict, language_model: dict) -> None:
+    def use(environment: str, encoder: dict, language_model: dict) -> None:
         settings = {"encoder": {"backend": "torch", "max_tokens": 32, **encoder}}
         settings["language_model"] = language_model
-        online.write("conf/local/globals.yml", yaml.safe_dump(settings))
+        online.write(f"conf/{environment}/globals.yml", yaml.safe_dump(settings))
 
     online.add_corpora(films=CSV_CORPUS)
     online.write("data/01_raw/films.csv", single_text_csv(120))
@@ -181,6 +172,7 @@ def test_models_of_the_hub_are_fetched_once_and_are_what_their_files_are(
     online.write("conf/local/parameters.yml", yaml.safe_dump(settings))
     run = ("run", "--pipeline=distill", "--to-nodes=generation.fine_tune", "--params=corpus=films")
     use(
+        "local",
         {"model": "lab/encoder", "revision": COMMIT},
         {"model": "lab/writer", "revision": COMMIT},
     )
@@ -197,18 +189,22 @@ def test_models_of_the_hub_are_fetched_once_and_are_what_their_files_are(
     report = json.loads(online.newest("fine_tuning_report.json").read_text())
     assert report["language_model"] == "lab/writer@11111111"
 
-    # Without a hub, and as folders: the same weights are the same origin.
+    # Without a hub: what was fetched, and folders with the same weights, are the same origin; a
+    # commit that was never fetched is refused before anything runs.
     online.hub = None
-    assert "Running '" not in online.kedro(*run)
-    use({"model": str(encoder)}, {"model": str(language_model)})
-    assert "Running '" not in online.kedro(*run)
-
-    # Before anything runs: a commit that was never fetched.
-    use({"model": "lab/encoder", "revision": OTHER_COMMIT}, {"model": str(language_model)})
-    output = online.kedro(*run, ok=False)
-    assert "Encoder lab/encoder@22222222 could not be fetched" in output
-    assert "Fix: check the network and the id, or set encoder.model" in output
-    use({"model": str(encoder)}, {"model": "lab/writer", "revision": OTHER_COMMIT})
-    output = online.kedro(*run, ok=False)
-    assert "Language model lab/writer@22222222 could not be fetched" in output
-    assert "Fix: check the network and the id, or set language_model.model" in output
+    other = {"revision": OTHER_COMMIT}
+    use("folders", {"model": str(encoder)}, {"model": str(language_model)})
+    use("encoders", {"model": "lab/encoder", **other}, {"model": str(language_model)})
+    use("writers", {"model": str(encoder)}, {"model": "lab/writer", **other})
+    for name in ("folders", "encoders", "writers"):
+        for file in ("corpora.yml", "parameters.yml"):
+            online.write(f"conf/{name}/{file}", (online.path / "conf/local" / file).read_text())
+    environments = ("local", "folders", "encoders", "writers")
+    outcomes = online.kedro_each(*([*run, f"--env={name}"] for name in environments))
+    assert [code for code, _ in outcomes] == [0, 0, 1, 1], outcomes
+    assert "Running '" not in (online.path / "outcomes.log").read_text()
+    (_, _), (_, _), (_, no_encoder), (_, no_writer) = outcomes
+    assert "Encoder lab/encoder@22222222 could not be fetched" in no_encoder
+    assert "Fix: check the network and the id, or set encoder.model" in no_encoder
+    assert "Language model lab/writer@22222222 could not be fetched" in no_writer
+    assert "Fix: check the network and the id, or set language_model.model" in no_writer

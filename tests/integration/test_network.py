@@ -85,10 +85,9 @@ def test_mlflow_would_report_a_run_without_our_switches(watched: dict) -> None:
     assert done.stdout.split()[-1] == "True", done.stderr
 
 
+# `kedro run` is in the test below.
 WAYS = {
-    "kedro": ("-m", "kedro", "run", "--pipeline=ingestion", "--params=corpus=films"),
     "packaged": ("-m", "take", "--pipeline=ingestion", "--params=corpus=films"),
-    "session": ("-c", SESSION, ".", "ingestion", "films"),
     "notebook": ("-c", f"import mlflow\n{SESSION}", ".", "ingestion", "films"),
 }
 

@@ -52,7 +52,7 @@ def test_two_first_runs_at_once_are_both_tracked(small: Project) -> None:
     for process in started:
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
-        assert "MLflow does not have" not in errors
+        assert "MLflow did not record" not in errors
     assert statuses(small) == ["FINISHED", "FINISHED"]
     assert "nothing changed" in small.kedro(*RUN)  # and the next run is tracked, too
     assert len(statuses(small)) == 3
@@ -115,21 +115,21 @@ def test_a_database_or_server_that_fails_is_a_warning(
             corpora = (small.path / "conf/local/corpora.yml").read_text()
             small.write(f"conf/{name}/corpora.yml", corpora)
         # another text limit for each, so that each has something to do
-        commands = (
+        limits = [f"ingestion.max_text_chars={5000 + i}" for i in range(len(places))]
+        commands = [
             ["run", "--pipeline=ingestion", f"--env={name}", f"--params=corpus=films,{limit}"]
-            for name, limit in (
-                (name, f"ingestion.max_text_chars={5000 + i}") for i, name in enumerate(places)
-            )
-        )
-        started = time.monotonic()
+            for name, limit in zip(places, limits, strict=True)
+        ]
+        began = time.monotonic()
         outcomes = small.kedro_each(*commands)
-        assert time.monotonic() - started < 200
+        # A silent server alone would take MLflow's own defaults a quarter of an hour a call.
+        assert time.monotonic() - began < 600
     assert len(list(small.path.rglob("corpus_report.json.record.json"))) == len(places)
     for name, (code, output) in zip(places, outcomes, strict=True):
         assert code == 0, f"{name}: {output}"
     assert (small.path / "corrupt.db").read_bytes() == b"no database " * 1000
     log = (small.path / "outcomes.log").read_text()
-    assert log.count("MLflow does not have this run") == len(places)
+    assert log.count("MLflow did not record this run") == len(places)
     assert log.count("database is locked") == 1
     assert "secret" not in log
     assert "Traceback" not in log
@@ -155,8 +155,7 @@ def started(project: Project, *command: str) -> subprocess.Popen[str]:
 WAYS = {"kedro": ("-m", "kedro", *RUN), "session": ("-c", SESSION, ".", "ingestion", "films")}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("way", "number"), [("kedro", signal.SIGINT), ("session", signal.SIGTERM)])
 def test_an_interrupted_run_is_killed_in_mlflow(
     slow: Project, way: str, number: signal.Signals
 ) -> None:
@@ -185,7 +184,7 @@ def test_a_run_that_was_killed_outright_is_marked_by_the_next(slow: Project) -> 
 def test_a_session_started_elsewhere_tracks_in_the_project(small: Project, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    command = [sys.executable, "-c", SESSION, str(small.path), "ingestion", "rotten_tomatoes"]
+    command = [sys.executable, "-c", SESSION, str(small.path), "ingestion", "films"]
     environment = {**os.environ, "PYTHONPATH": str(small.path / "src")}
     done = subprocess.run(
         command, cwd=elsewhere, env=environment, capture_output=True, text=True, timeout=300

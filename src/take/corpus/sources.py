@@ -40,15 +40,19 @@ class RawCorpus:
 class CorpusSource:
     """Where a corpus is stored, its digest, and its rows."""
 
-    def __init__(self, name: str, spec: CorpusSpec, raw_root: str | None = None) -> None:
+    def __init__(
+        self, name: str, spec: CorpusSpec, raw_root: str | None = None, folder: Path = Path()
+    ) -> None:
+        """Relative paths, those of `raw_root` and of the description, start at `folder`."""
         self.name = name
         self.spec = spec
+        self._folder = folder
         if raw_root is not None and not isinstance(spec.source, HubSource):
             raise InputError(
                 f"raw_root is given, but corpus {name!r} is read from its own {spec.source.kind}",
                 remedy="leave raw_root out; it replaces the hub only",
             )
-        self._root = Path(raw_root) / name if raw_root is not None else None
+        self._root = folder / raw_root / name if raw_root is not None else None
 
     def digest(self) -> str:
         """A digest of all that decides what `read` returns: description and file contents.
@@ -75,7 +79,7 @@ class CorpusSource:
         if isinstance(source, PackageSource):
             return [_package_file(source)]
         if isinstance(source, FilesSource):
-            return [Path(file) for file in (source.train, source.evaluation) if file]
+            return [self._folder / file for file in (source.train, source.evaluation) if file]
         return []
 
     def _splits(self) -> tuple[RawSplit, RawSplit | None]:
@@ -83,10 +87,8 @@ class CorpusSource:
         if isinstance(source, PackageSource):
             return self._package_rows(source), None
         if isinstance(source, FilesSource):
-            train = self._file_rows(Path(source.train), source.encoding)
-            if source.evaluation is None:
-                return train, None
-            return train, self._file_rows(Path(source.evaluation), source.encoding)
+            train, *evaluation = (self._file_rows(path, source.encoding) for path in self._files())
+            return train, evaluation[0] if evaluation else None
         if self._root is not None:
             train_file, evaluation_file, label_file = self._files()
             self._check_label_names(label_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
@@ -36,17 +37,23 @@ class ReadOnlyDataset(AbstractDataset[None, Loaded]):
 
 
 class RawCorpusDataset(ReadOnlyDataset[RawCorpus]):
-    """Reads the chosen corpus of corpora.yml from its package, its files or the hub."""
+    """Reads the chosen corpus of corpora.yml from its package, its files or the hub.
+
+    `filepath` is the project, at which relative paths of files start.
+    """
 
     def __init__(
         self,
         *,
         corpus: str,
         corpora: dict[str, Any],
+        filepath: str = ".",
         raw_root: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        self._source = CorpusSource(corpus, select_corpus(corpora, corpus), raw_root)
+        # Kedro makes `filepath` absolute. Messages and reports name files from where we are.
+        folder = Path(os.path.relpath(filepath))
+        self._source = CorpusSource(corpus, select_corpus(corpora, corpus), raw_root, folder)
         self.metadata = metadata
 
     def identity(self) -> str:
