@@ -6,6 +6,8 @@ import copy
 import os
 import signal
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,18 @@ cli.add_command(
 )
 
 
+@contextmanager
+def _errors_for_user() -> Iterator[None]:
+    """What a user can fix as one message, for the commands that run no pipeline."""
+    try:
+        yield
+    except (TakeError, OSError) as error:
+        message = message_for_user(error, Path(settings.CONF_SOURCE), "")
+        if message is None:
+            raise
+        raise click.ClickException(message) from error
+
+
 @cli.command()
 @click.option(
     "--folder",
@@ -119,7 +133,8 @@ def verify(metadata: ProjectMetadata, folder: Path | None) -> None:
     from take.audit.release.manifest import check_release
     from take.reuse.verify import verify as verify_folder
 
-    outcome = verify_folder(folder or metadata.project_path / "data", check_release)
+    with _errors_for_user():
+        outcome = verify_folder(folder or metadata.project_path / "data", check_release)
     for leftover in outcome.leftovers:
         click.echo(f"left by an interrupted run, `kedro tidy` removes it: {leftover}")
     for problem in outcome.problems:
@@ -147,25 +162,22 @@ def tidy(metadata: ProjectMetadata, keep: int | None, yes: bool) -> None:
     from take.text.format import size
 
     data = metadata.project_path / "data"
-    try:
-        with no_run(data):
-            found = removable(data, check_release, keep or 1)
-            for kind, paths in (
-                ("left by interrupted runs", found.leftovers),
-                ("altered files that were set aside", found.set_aside),
-                ("superseded versions that are damaged", found.damaged),
-                (f"versions older than the last {keep or 1}", found.old),
-            ):
-                click.echo(f"{kind}: {len(paths):,}, {size(bytes_of(paths))}")
-            if keep is None and found.old:
-                click.echo("Old versions stay; `kedro tidy --keep=1` removes them.")
-            chosen = [*found.leftovers, *found.set_aside, *found.damaged]
-            chosen += found.old if keep else []
-            if chosen and not yes:
-                for path in chosen:
-                    click.echo(f"  {path.relative_to(metadata.project_path)}")
-                question = f"Remove these {len(chosen):,} ({size(bytes_of(chosen))})?"
-                click.confirm(question, abort=True)
-            remove(chosen)
-    except TakeError as error:
-        raise click.ClickException(str(error)) from error
+    with _errors_for_user(), no_run(data):
+        found = removable(data, check_release, keep or 1)
+        for kind, paths in (
+            ("left by interrupted runs", found.leftovers),
+            ("altered files that were set aside", found.set_aside),
+            ("superseded versions that are damaged", found.damaged),
+            (f"versions older than the last {keep or 1}", found.old),
+        ):
+            click.echo(f"{kind}: {len(paths):,}, {size(bytes_of(paths))}")
+        if keep is None and found.old:
+            click.echo("Old versions stay; `kedro tidy --keep=1` removes them.")
+        chosen = [*found.leftovers, *found.set_aside, *found.damaged]
+        chosen += found.old if keep else []
+        if chosen and not yes:
+            for path in chosen:
+                click.echo(f"  {path.relative_to(metadata.project_path)}")
+            question = f"Remove these {len(chosen):,} ({size(bytes_of(chosen))})?"
+            click.confirm(question, abort=True)
+        remove(chosen)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from kedro.framework.project import configure_project
 
 from take import cli
-from tests.conftest import Project, single_text_csv
+from tests.conftest import ROOT, Project, single_text_csv
 from tests.generation import tiny
 from tests.integration.conftest import set_up_films
 
@@ -57,6 +58,8 @@ def test_an_estimate_is_printed_and_nothing_is_made(films: Project):
 
 def test_no_option_turns_an_estimate_into_a_run(monkeypatch: pytest.MonkeyPatch):
     given = {}
+    configure_project("take")
+    monkeypatch.chdir(ROOT)
     monkeypatch.setattr(cli.kedro_run, "callback", lambda **options: given.update(options))
     estimate = cli.cli.commands["estimate"]
     assert "runner" not in {parameter.name for parameter in estimate.params}

@@ -180,6 +180,13 @@ def test_a_data_folder_that_cannot_be_written_is_named(
         small.kedro(*RUN)
 
 
+def test_tidy_says_what_it_cannot_read(small: Project) -> None:
+    (small.path / "data/.locks/films.lock").mkdir(parents=True)
+    output = small.kedro("tidy", ok=False)
+    assert re.search(r"Error: \S*/films\.lock: it cannot be read or written", output), output
+    assert "Traceback" not in output
+
+
 def limit_files() -> None:
     """Writing beyond it fails as a full disk does, in the middle of a file."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))

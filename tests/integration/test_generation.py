@@ -17,7 +17,7 @@ import yaml
 
 from take.generation.pool import all_rows
 from tests.conftest import Project, single_text_csv
-from tests.integration.conftest import GENERATION
+from tests.integration.conftest import AUDIT, GENERATION
 
 pytestmark = pytest.mark.cli
 
@@ -184,7 +184,8 @@ def test_the_embedded_model_generates(films: Project) -> None:
         "screening": GENERATION["screening"],
         "quality": {"perplexity_rows": 4},
     }
-    films.write("conf/local/parameters.yml", yaml.safe_dump({"generation": generation}))
+    settings = {"generation": generation, "audit": AUDIT}
+    films.write("conf/local/parameters.yml", yaml.safe_dump(settings))
     films.kedro("run", "--pipeline=distill", UP_TO_POOL, "--params=corpus=films,budget=3/class")
     adapter = films.path / "data/06_models/films/adapter"
     assert (adapter / "adapter_model.safetensors").is_file()

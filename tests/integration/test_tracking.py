@@ -173,6 +173,10 @@ def test_an_interrupted_run_is_killed_in_mlflow(
 
 def test_a_run_that_was_killed_outright_is_marked_by_the_next(slow: Project) -> None:
     process = started(slow, *WAYS["kedro"])
+    query = "select count(*) from tags where key = 'take.process'"
+    with closing(sqlite3.connect(slow.path / "mlflow.db")) as database:
+        while database.execute(query).fetchone() == (0,):
+            time.sleep(0.05)
     process.kill()
     process.wait()
     assert statuses(slow) == ["RUNNING"]

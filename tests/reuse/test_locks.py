@@ -66,6 +66,27 @@ def test_waiting_has_a_limit(tmp_path: Path, other_run: subprocess.Popen[str]) -
     assert time.monotonic() - began < 30
 
 
+def test_a_lock_is_not_kept_by_a_run_that_could_not_begin(tmp_path: Path) -> None:
+    name = "x" * 245  # the name of the lock fits, that of the file on its holder does not
+    with pytest.raises(OSError, match="name too long"):
+        RunLock(tmp_path, name).acquire(0)
+    lock = RunLock(tmp_path, name)
+    assert lock._lock.acquire(timeout=0)
+
+
+def test_a_command_with_any_bytes_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr("sys.argv", ["kedro", "run", "raw_root=/caf\udce9\x1b[31m"])
+    lock = RunLock(tmp_path, "films")
+    lock.acquire(0)
+    with pytest.raises(InputError, match=r"caf\\udce9\\x1b"):
+        RunLock(tmp_path, "films").acquire(0)
+    lock.release()
+    assert "\x1b" not in caplog.text
+
+
 def test_nothing_is_tidied_during_a_run(tmp_path: Path) -> None:
     lock = RunLock(tmp_path / ".locks", "films")
     lock.acquire(0)

@@ -84,6 +84,18 @@ def test_a_run_that_waited_saves_a_later_version(tmp_path: Path) -> None:
         assert data[name].path.parent.name == LATER
 
 
+def test_a_run_that_did_not_wait_saves_after_what_another_saved_meanwhile(tmp_path: Path) -> None:
+    data = catalog(tmp_path, EARLIER)  # when the session was created
+    assert not data["made"].exists()
+    for name in ("made", "read"):
+        catalog(tmp_path, NOW)[name].save("x")
+    ProvenanceHooks().before_pipeline_run(PIPELINE, data)
+    assert data["made"].path.parent.name == NOW
+    data["made"].save("mine")
+    assert data["made"].path.parent.name > NOW
+    assert data["made"].load() == "mine"
+
+
 def test_provenance_is_of_the_pinned_version(tmp_path: Path) -> None:
     for version in (EARLIER, NOW):
         data = catalog(tmp_path, version)

@@ -129,3 +129,17 @@ def test_what_a_kept_version_was_made_from_stays(tmp_path: Path) -> None:
     folder = tmp_path / "07/films/release"
     write(folder / YEARS[2] / "release", "z", {"chosen": digest(chosen)})
     assert removable(tmp_path, no_release, 1).old == [pools[1].parent]
+
+
+def test_what_is_behind_a_link_is_verified_and_kept(tmp_path: Path) -> None:
+    """A layer may be on another disk."""
+    data, disk = tmp_path / "data", tmp_path / "disk"
+    first, second, _ = versions(data)
+    made = write(disk / "report.txt", "y", {"x": digest(first)})
+    (disk / "loop").symlink_to(data)
+    (data / "08").symlink_to(disk)
+    assert removable(data, no_release, keep=1).old == [second.parent]
+    made.write_text("z")
+    assert verify(data, no_release).problems == [
+        f"{data / '08/report.txt'} was altered: its SHA-256 is not the recorded one"
+    ]

@@ -105,6 +105,7 @@ class Artifact(AbstractVersionedDataset[Any, Any]):
     def save_version(self, version: str) -> None:
         if self._version:
             self._version = Version(self._version.load, version)
+            self._cached_load_version = None  # what was the newest before may not be any more
 
     def newest_version(self) -> str:
         """The newest version that is there, whichever run made it; empty if there is none."""

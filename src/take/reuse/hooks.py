@@ -100,9 +100,10 @@ class ProvenanceHooks:
         for node in pipeline.nodes:
             load_code(node.func)
         try:
-            if self._acquire(pipeline, catalog):
-                # Another run has saved since this one was given its version.
-                set_save_version(catalog, generate_timestamp())
+            self._acquire(pipeline, catalog)
+            # Another run may have saved since this one was given its version, whether or not this
+            # one had to wait for it.
+            set_save_version(catalog, generate_timestamp())
             check_versions(pipeline, catalog)
             check_request(pipeline, catalog)
         except BaseException:
@@ -161,16 +162,14 @@ class ProvenanceHooks:
         while self._held:
             self._held.pop().release()
 
-    def _acquire(self, pipeline: Pipeline, catalog: Catalog) -> bool:
-        """Whether the run had to wait for another one that writes what it writes."""
+    def _acquire(self, pipeline: Pipeline, catalog: Catalog) -> None:
+        """Wait for other runs that write what this one writes."""
         if self._project is None:  # hooks without a project
-            return False
-        waited = False
+            return
         for name in sorted(self._lock_names(pipeline, catalog)):
             lock = RunLock(self._project / "data" / LOCK_FOLDER, name)
-            waited |= lock.acquire(self._wait_minutes)
+            lock.acquire(self._wait_minutes)
             self._held.append(lock)
-        return waited
 
     def _lock_names(self, pipeline: Pipeline, catalog: Catalog) -> set[str]:
         """The corpus, and `_shared` for what is written for all corpora."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from take.errors import InputError
 from take.reuse.atomic import write_text_atomically
+from take.text.format import escaped
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -74,16 +75,23 @@ class RunLock:
                     f"another run on '{self._name}' ({self._holder_in_words()}) did not end "
                     f"within {wait_minutes:g} minutes",
                     where=str(self._lock.lock_file),
-                    remedy="run again when it has ended, stop it, or allow more time "
-                    "(--params=wait_minutes=600)",
+                    remedy="run again when it has ended, or stop it; `kedro run` waits longer with "
+                    "--params=wait_minutes=600",
                 )
+        try:
+            self._write_holder()
+        except BaseException:  # in a notebook, nobody would release it
+            self._lock.release()
+            raise
+        return waited
+
+    def _write_holder(self) -> None:
         holder = {
             "process": os.getpid(),
             "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])[:500],
             "since": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        write_text_atomically(self._holder, json.dumps(holder, ensure_ascii=False))
-        return waited
+        write_text_atomically(self._holder, json.dumps(holder))
 
     def release(self) -> None:
         """Let the next run begin."""
@@ -93,7 +101,7 @@ class RunLock:
     def _holder_in_words(self) -> str:
         try:
             found = json.loads(self._holder.read_text(encoding="utf-8"))
-            return f"process {found['process']} since {found['since']}: {found['command']}"
+            return escaped(f"process {found['process']} since {found['since']}: {found['command']}")
         except (OSError, ValueError, LookupError, TypeError):  # it is just starting, or ending
             return "just started"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from take.reuse.records import files_of, is_set_aside, read_record
-from take.reuse.verify import CheckRelease, is_version, recorded_artifacts, verify
+from take.reuse.verify import CheckRelease, all_paths, is_version, recorded_artifacts, verify
 
 
 @dataclass
@@ -45,7 +45,7 @@ def removable(folder: Path, check_release: CheckRelease, keep: int) -> Removable
     stays = kept | _sources(kept, candidates)
     return Removable(
         leftovers=found.leftovers,
-        set_aside=[path for path in sorted(folder.rglob("*")) if is_set_aside(path)],
+        set_aside=[path for path in all_paths(folder) if is_set_aside(path)],
         damaged=sorted(damaged),
         old=sorted(artifact.parent for artifact in candidates if artifact not in stays),
     )

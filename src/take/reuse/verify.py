@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,12 +91,25 @@ def recorded_artifacts(folder: Path) -> set[Path]:
 
 def walk(folder: Path) -> Iterator[Path]:
     """All paths but those within temporary folders, or of what was set aside."""
-    for path in sorted(folder.rglob("*")):
+    for path in all_paths(folder):
         within = [parent for parent in path.parents if folder in parent.parents]
         if not is_set_aside(path) and not any(
             is_temporary(parent) or is_set_aside(parent) for parent in within
         ):
             yield path
+
+
+def all_paths(folder: Path) -> list[Path]:
+    """All paths under a folder, also behind links: a part of the data may be on another disk."""
+    found: list[Path] = []
+    seen: set[str] = set()
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        if (real := os.path.realpath(parent)) in seen:  # a link to a folder around it
+            folders.clear()
+            continue
+        seen.add(real)
+        found += [Path(parent, name) for name in (*folders, *files)]
+    return sorted(found)
 
 
 def is_superseded(artifact: Path) -> bool:

@@ -55,8 +55,8 @@ def _excluded(name: str, against: pd.DataFrame, candidates: int, budget: int) ->
     left = candidates - len(blocked)
     if len(blocked) and left < budget:
         raise InputError(
-            f"{left} of {candidates} candidates are left: the privacy gate would block the others "
-            f"({_counted(blocked)})",
+            f"{left} of {candidates} candidates are left: the others may never be chosen, whatever "
+            f"the limits of the privacy gate ({_counted(blocked)})",
             where=name,
             allowed=f"at least {budget} candidates (the budget)",
             remedy="lower the budget, generate a larger pool (generation.sampling.rows), or look "
