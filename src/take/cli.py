@@ -72,11 +72,11 @@ def _command(name: str, runner: str, help_text: str | None) -> click.Command:
     return command
 
 
-def _stopped(code: object) -> SystemExit:
+def _stopped(code: Any) -> SystemExit:
     """One line for a run that Ctrl-C, `kill` or a closed terminal has stopped."""
-    if isinstance(code, int) and code > 128:
-        name = signal.Signals(code - 128).name
-        click.echo(f"Stopped by {name}: {KEPT}.", err=True)
+    names = {128 + number: number.name for number in signal.Signals}
+    if code in names:
+        click.echo(f"Stopped by {names[code]}: {KEPT}.", err=True)
     return SystemExit(code)
 
 

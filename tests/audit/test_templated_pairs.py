@@ -126,10 +126,8 @@ def test_too_few_candidates_that_pass_are_an_error(tmp_path: Path) -> None:
         chosen(CANDIDATES, tmp_path, budget=500)
     message = str(error.value)
     assert "class 'follows': " in message
-    assert (
-        "the others may never be chosen, whatever the limits of the privacy gate (near_copy_of_train "
-        in message
-    )
+    assert "the others may never be chosen" in message
+    assert "(near_copy_of_train " in message
     assert "Allowed: at least 250 candidates (the budget)" in message
     assert "generation.sampling.rows" in message
 

@@ -197,3 +197,18 @@ def test_settings_have_bounds(wrong: dict) -> None:
 def test_a_span_cannot_be_shorter_than_its_seed() -> None:
     with pytest.raises(ValidationError, match="span_words"):
         CopySettings(span_words=4)
+
+
+def test_what_is_common_in_train_is_no_copy_of_an_evaluation_row() -> None:
+    """A small evaluation split cannot show that a phrase is common: the corpus does."""
+    phrase = "the plot is thin and the acting is worse than the plot"
+    train = [(f"{phrase}, take {i}",) for i in range(30)]
+    split, query = [(f"{phrase}, scene 7",)], [(f"{phrase}, part 9",)]
+    settings = CopySettings(near_copy_overlap=1.0)
+    assert [found.kind for found in CopyIndex(split, settings).find(query).findings] == [
+        "near_copy"
+    ]
+    assert CopyIndex(split, settings, train).find(query).findings == ()
+    assert [found.kind for found in CopyIndex(split, settings, train).find(split).findings] == [
+        "verbatim"
+    ]

@@ -100,7 +100,13 @@ class CopyIndex:
 span='A dull film about')
     """
 
-    def __init__(self, reference: Sequence[TextRow], settings: CopySettings) -> None:
+    def __init__(
+        self,
+        reference: Sequence[TextRow],
+        settings: CopySettings,
+        others: Sequence[TextRow] = (),
+    ) -> None:
+        """`others` are rows like those of the reference: what is common among them is no copy."""
         self._settings = settings
         self._rows = list(reference)
         self._n_texts = _texts_per_row(self._rows, "reference")
@@ -118,7 +124,8 @@ span='A dull film about')
         self._whole = NearTexts([joined(row) for row in self._rows], *rule)
         self._long_text_rows = np.array(list(long_texts.values()), dtype=np.int64)
         self._single = NearTexts(list(long_texts), *rule)
-        self._spans = SpanIndex(self._rows, _SEED_WORDS, _COMMON_ROWS, settings.span_words)
+        limits = (_SEED_WORDS, _COMMON_ROWS, settings.span_words)
+        self._spans = SpanIndex(self._rows, *limits, others)
 
     def find(self, queries: Sequence[TextRow]) -> CopyFindings:
         """The worst copy that each query is; of copies of one kind, the closest."""

@@ -98,7 +98,8 @@ class SpanIndex:
     A run that a query shares with a row counts if enough of its words are outside common phrases,
     which are seeds that occur in more than `common_rows` rows: half of them, or half of
     `span_words` if that is less. So a cliché within a copied sentence does no harm, and boilerplate
-    with one more word is still boilerplate.
+    with one more word is still boilerplate. Rows of `others` count for what is common, and are not
+    searched for.
 
     >>> rows = [("the cat sat on the mat and looked at us",), ("no dog ever did that",)]
     >>> runs = SpanIndex(rows).runs([("Once, a cat sat on the MAT and went",)])
@@ -112,6 +113,7 @@ class SpanIndex:
         seed_words: int = 5,
         common_rows: int = 20,
         span_words: int = 10,
+        others: Sequence[TextRow] = (),
     ) -> None:
         if seed_words < 1 or common_rows < 1 or span_words < seed_words:
             raise ValueError(
@@ -122,7 +124,8 @@ class SpanIndex:
         self.common_rows = common_rows
         self.span_words = span_words
         self._vocabulary: defaultdict[str, int] = defaultdict(count(1).__next__)
-        self._reference = _line(rows, self._vocabulary.__getitem__, _END_OF_TEXT)
+        self._n_rows = len(rows)
+        self._reference = _line([*rows, *others], self._vocabulary.__getitem__, _END_OF_TEXT)
         # Two words at one place of a seed must not hash like two others: no sums of small numbers.
         self._codes = mixed(np.arange(len(self._vocabulary) + 1, dtype=np.uint64))
 
@@ -143,7 +146,8 @@ class SpanIndex:
         uncommon = _outside(q_place[np.repeat(is_common, times)], self.seed_words, len(line.words))
 
         # Each place of a rare seed in the reference with each place of it in the queries.
-        r_place, seed = r_place[~is_common[seed]], seed[~is_common[seed]]
+        is_searched = ~is_common[seed] & (self._reference.row_at(r_place) < self._n_rows)
+        r_place, seed = r_place[is_searched], seed[is_searched]
         repeats = times[seed]
         nth = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
         start, n_words, r_start = self._extended(

@@ -45,8 +45,8 @@ def row_objections(
     """
     ids, order = pool["id"].tolist(), list(_BLOCKED)
     found = [
-        *_copies(pool, "train", corpus, copies),
-        *_copies(pool, "evaluation", evaluation_split, copies),
+        *_copies(pool, "train", corpus, corpus[:0], copies),
+        *_copies(pool, "evaluation", evaluation_split, corpus, copies),
         *_personal_data(pool, corpus, pii),
     ]
     worst: dict[int, tuple[str, str]] = {}
@@ -61,11 +61,15 @@ _Objection = tuple[int, str, str]
 
 
 def _copies(
-    pool: pd.DataFrame, split: str, reference: pd.DataFrame, settings: CopySettings
+    pool: pd.DataFrame,
+    split: str,
+    reference: pd.DataFrame,
+    others: pd.DataFrame,
+    settings: CopySettings,
 ) -> Iterator[_Objection]:
     columns = TEXT_COLUMNS[task_of(pool)]
     ids = reference["id"].tolist()
-    index = CopyIndex(text_rows(reference, columns), settings)
+    index = CopyIndex(text_rows(reference, columns), settings, text_rows(others, columns))
     for finding in index.find(text_rows(pool, columns)).findings:
         kind = "copy" if finding.kind == "verbatim" else finding.kind
         reason = f"{kind}_of_{split}"

@@ -49,8 +49,11 @@ def screened(
     rows: list[tuple[Any, ...]] = []
     copied: dict[Table, dict[str, CopySummary]] = {name: {} for name in tables}
     real_rows = None
-    for split, reference in (("train", corpus), ("evaluation", evaluation_split)):
-        index = CopyIndex(text_rows(reference, columns), copies)
+    for split, reference, others in (
+        ("train", corpus, corpus[:0]),
+        ("evaluation", evaluation_split, corpus),
+    ):
+        index = CopyIndex(text_rows(reference, columns), copies, text_rows(others, columns))
         reference_ids = reference["id"].tolist()
         for name, its in texts.items():
             found = index.find(its)

@@ -41,12 +41,17 @@ class KnownRows:
     """
 
     def __init__(
-        self, name: str, rows: pd.DataFrame, columns: Sequence[str], settings: CopySettings
+        self,
+        name: str,
+        rows: pd.DataFrame,
+        columns: Sequence[str],
+        settings: CopySettings,
+        others: Sequence[TextRow] = (),
     ) -> None:
         self.name = name
         self._ids: list[str] = rows["id"].tolist()
         self.rows = text_rows(rows, columns)
-        self._index = CopyIndex(self.rows, settings)
+        self._index = CopyIndex(self.rows, settings, others)
 
     def copied(self, candidates: Sequence[TextRow]) -> tuple[Details, Details]:
         """Which rows are copied word for word, and which nearly: what the privacy gate would say.

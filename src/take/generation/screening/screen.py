@@ -81,8 +81,9 @@ class Screen:
         self._row_checks = RowChecks(
             self._train.rows, reference.markers, bounds, settings, reference.most_digits
         )
+        # A small split does not show what is common in the corpus; train does.
         self._evaluation = KnownRows(
-            "evaluation", reference.evaluation_split, self._columns, copies
+            "evaluation", reference.evaluation_split, self._columns, copies, self._train.rows
         )
         self._kept = KeptRows(copies.near_copy_overlap, settings.near_copy_cosine)
         classes = reference.corpus.drop_duplicates("label")
