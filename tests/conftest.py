@@ -146,7 +146,7 @@ def project(tmp_path: Path, fresh_mlflow_db: Path) -> Project:
     shutil.copytree(ROOT / "conf", tmp_path / "conf", ignore=shutil.ignore_patterns("local"))
     (tmp_path / "conf/local").mkdir()
     (tmp_path / "data").mkdir()
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", tmp_path / "src")  # compiled modules save a second a process
     for name in ("pyproject.toml", ".telemetry"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(fresh_mlflow_db, tmp_path / "mlflow.db")

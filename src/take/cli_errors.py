@@ -28,7 +28,7 @@ KEPT = "what was made before is kept, and the next run continues from there"
 # Kedro's messages about entries of the catalog, of two files that set one name, of absent files.
 _ABOUT_SETTINGS = re.compile(
     "when parsing config for dataset|is not a valid dataset configuration"
-    "|missing dependencies for|is this a typo|must extend 'AbstractDataset'|'type' "
+    "|not found in '|missing dependencies for|is this a typo|must extend 'AbstractDataset'|'type' "
     "|must only contain arguments valid|Failed to instantiate dataset|cannot be instantiated"
     "|Cannot merge incompatible container types|Duplicate keys found in"
     "|No files of YAML or JSON format|configuration path"

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from take.errors import InputError
+
+LOADING = threading.RLock()
+"""Held while transformers loads weights: it changes the state of the whole process meanwhile, so
+that two threads at once (`ThreadRunner`) get models without weights."""
 
 
 def package_folder(package: str, role: str, requirement: str) -> Path:

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
 
 from take.errors import InputError
-from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.generation.language_models import (
+    LanguageModel,
+    LanguageModelSettings,
+    load_causal_model,
+)
 from tests.generation.tiny import saved
 
 
@@ -85,3 +90,13 @@ def test_the_embedded_model_is_converted_once_and_again_if_altered(
     with torch.inference_mode():
         best = lm.load_model()(**tokens).logits[0, -1].argmax()
     assert lm.load_tokenizer().decode(best).strip() == "Paris"
+
+
+def test_threads_that_load_a_model_at_once_get_its_weights(tmp_path: Path) -> None:
+    """`ThreadRunner` runs the nodes that measure the pool and attack the model side by side."""
+    saved("llama", tmp_path)
+    with ThreadPoolExecutor(4) as threads:
+        loaded = list(threads.map(lambda _: load_causal_model(tmp_path / "llama"), range(8)))
+    first, *others = [model.state_dict() for model in loaded]
+    for other in others:
+        assert all(torch.equal(first[name], other[name]) for name in first)

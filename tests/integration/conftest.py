@@ -87,8 +87,8 @@ def set_up_films(project: Project, language_model: Path, csv: str, **fine_tuning
 
 def new_project(path: Path, mlflow_db: Path) -> Project:
     """What the fixture `project` makes, for a longer time than one test."""
-    for folder, left_out in (("conf", "local"), ("src", "__pycache__")):
-        shutil.copytree(ROOT / folder, path / folder, ignore=shutil.ignore_patterns(left_out))
+    for folder in ("conf", "src"):
+        shutil.copytree(ROOT / folder, path / folder, ignore=shutil.ignore_patterns("local"))
     for folder in ("conf/local", "data"):
         (path / folder).mkdir()
     for name in ("pyproject.toml", ".telemetry"):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.encoder.models import BackendName, EncoderModel
-from take.model_files import hush_transformers
+from take.model_files import LOADING, hush_transformers
 from take.reuse.digests import file_digest, module_code, value_digest
 from take.rows.arrays import Float32, Int64
 
@@ -104,13 +104,14 @@ def load_module(model: EncoderModel) -> Any:
     from transformers import AutoModel
 
     hush_transformers()
-    transformer = AutoModel.from_pretrained(
-        model.folder,
-        local_files_only=True,
-        use_safetensors=True,
-        dtype=torch.float32,
-        attn_implementation="sdpa",
-    ).eval()
+    with LOADING:
+        transformer = AutoModel.from_pretrained(
+            model.folder,
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.float32,
+            attn_implementation="sdpa",
+        ).eval()
 
     class UnitVectors(torch.nn.Module):
         def __init__(self) -> None:

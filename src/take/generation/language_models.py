@@ -14,7 +14,7 @@ from pydantic import Field
 
 from take.errors import InputError
 from take.frozen import Frozen
-from take.model_files import hub_folder, hush_transformers, package_folder
+from take.model_files import LOADING, hub_folder, hush_transformers, package_folder
 from take.reuse.digests import file_digest
 from take.reuse.store import KeyedStore
 
@@ -115,9 +115,10 @@ def load_causal_model(folder: Path) -> Any:
     from transformers import AutoModelForCausalLM
 
     hush_transformers()
-    return AutoModelForCausalLM.from_pretrained(
-        folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
-    ).eval()
+    with LOADING:
+        return AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, trust_remote_code=False, use_safetensors=True
+        ).eval()
 
 
 def _embedded_file() -> Path:
@@ -132,7 +133,7 @@ def _convert_gguf(source: Path, folder: Path) -> None:
 
     hush_transformers()
     place = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
-    with redirect_stderr(StringIO()):  # a progress bar that cannot be turned off
+    with LOADING, redirect_stderr(StringIO()):  # a progress bar that cannot be turned off
         model = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
     # Loading dequantises the weights, but the model is still marked as quantised, and transformers
     # neither saves nor trains such models.

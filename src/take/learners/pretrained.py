@@ -22,7 +22,7 @@ from take.frozen import Frozen
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.learners.base import Remembered, Texts
 from take.learners.training import Share, UpdateSettings
-from take.model_files import hub_folder, hush_transformers
+from take.model_files import LOADING, hub_folder, hush_transformers
 from take.reuse.digests import file_digest
 
 # No *.bin, no *.py: weights are safetensors, and a model's own code is never run.
@@ -134,14 +134,15 @@ class Pretrained:
         from transformers import AutoModel
 
         hush_transformers()
-        return AutoModel.from_pretrained(
-            self.folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype=torch.float32,
-            attn_implementation="sdpa",
-        )
+        with LOADING:
+            return AutoModel.from_pretrained(
+                self.folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=torch.float32,
+                attn_implementation="sdpa",
+            )
 
     def fresh(self) -> Any:
         """A copy of the transformer, to be changed."""

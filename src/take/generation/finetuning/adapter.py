@@ -16,6 +16,7 @@ from typing import Any
 from take.errors import InputError
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.language_models import LanguageModel, load_causal_model
+from take.model_files import LOADING
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 BASE_MODEL = "base_model.json"
@@ -84,7 +85,7 @@ def load_tuned(language_model: LanguageModel, folder: Path) -> Any:
         _check_adapter(language_model, folder)
         from peft import PeftModel
 
-        with _hushed_peft():
+        with LOADING, _hushed_peft():
             tuned = PeftModel.from_pretrained(language_model.load_model(), str(folder))
         return tuned.merge_and_unload().eval()
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
