@@ -26,8 +26,8 @@ def at_project(settings: Mapping[str, Any], project: Path) -> dict[str, Any]:
 
     MLflow would create it in whatever folder the run is started from.
 
-    >>> at_project({"server": {"mlflow_tracking_uri": "sqlite:///mlflow.db"}}, Path("/work"))
-    {'server': {'mlflow_tracking_uri': 'sqlite:////work/mlflow.db'}}
+    >>> at_project({"server": {"mlflow_tracking_uri": "sqlite:///mlflow.db"}}, Path("/project"))
+    {'server': {'mlflow_tracking_uri': 'sqlite:////project/mlflow.db'}}
     """
     server = settings.get("server")
     if not isinstance(server, Mapping):

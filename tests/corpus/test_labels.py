@@ -146,3 +146,11 @@ def test_declared_labels_of_several_types_are_named_in_a_warning(tmp_path: Path)
 def test_a_truth_value_is_no_id(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="row 41, column 'label': unknown label 'true'"):
         run(jsonl(tmp_path, [*GOOD, {"text": "new", "label": True}]))
+
+
+def test_the_only_label_of_a_file_is_not_quoted(tmp_path: Path) -> None:
+    """A file of one row, whose text is mapped as its label."""
+    path = csv(tmp_path, "text,label\na,zebrafish number 0\n")
+    with pytest.raises(InputError, match="every row has the same label") as refused:
+        run(path, labels=None)
+    assert "zebrafish" not in str(refused.value)

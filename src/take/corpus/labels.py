@@ -56,7 +56,7 @@ def label_names(train: RawSplit, declared: Sequence[str] | None) -> tuple[str, .
             remedy="write all labels alike, or list their names under 'labels' in corpora.yml",
         )
     if len(found) < 2:
-        raise _single_label(train, found.pop())
+        raise _single_label(train, "the same label")  # it may be a text, in a file of one row
     _check_blanks(sorted(found), f"{train.origin}, column 'label'")
     if all(_INTEGER.fullmatch(key) for key in found):
         return tuple(sorted(found, key=lambda key: (int(key), key)))
@@ -87,7 +87,7 @@ def check_classes(train: RawSplit, ids: Int64, names: Sequence[str]) -> None:
     sizes = np.bincount(ids, minlength=len(names))
     present = np.flatnonzero(sizes)
     if len(present) == 1:
-        raise _single_label(train, names[present[0]])
+        raise _single_label(train, f"the label {names[present[0]]!r}")
     if len(present) < len(names):
         missing = names[int(np.flatnonzero(sizes == 0)[0])]
         raise InputError(
@@ -177,9 +177,9 @@ def _is_unseen(character: str) -> bool:
     return unicodedata.category(character) in kinds and character not in _JOINERS
 
 
-def _single_label(train: RawSplit, name: str) -> InputError:
+def _single_label(train: RawSplit, label: str) -> InputError:
     return InputError(
-        f"every row has the label {name!r}",
+        f"every row has {label}",
         where=train.origin,
         allowed="two labels or more",
         remedy=_COLUMN,
