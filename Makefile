@@ -56,7 +56,7 @@ check: lint types  ## Lint, types and the tests without models or `kedro` proces
 test: lint types  ## Lint, types and the whole test suite
 	$(PYTEST) --dist=loadfile
 
-fuzz: .venv/installed  ## Try 2,100 bad data files, settings and command lines (a quarter of an hour)
+fuzz: .venv/installed  ## Try 2,100 bad data files, settings and command lines (half an hour)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 lint: .venv/installed  ## Check style
