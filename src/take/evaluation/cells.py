@@ -35,9 +35,17 @@ class CellResult(Frozen):
     accuracy_f1: float | None = None
     """(accuracy + F1 of class 1) / 2; of two classes only."""
     error: str | None = None
+    metric: Metric = "accuracy"
+    """The corpus's headline metric: macro F1 where classes are uneven."""
+    independent: bool = True
+    """Whether the learner is outside the feature spaces that `exam` selects in."""
 
     rows: int = 0
     """Training rows."""
+    pool: int | None = None
+    """Which pool the rows were selected from; None: they are not from a pool."""
+    curve: tuple[float, ...] = ()
+    """Full data: the validation loss at each evaluation of the training, the lowest was kept."""
     missing_classes: int = 0
     set_digest: str = ""
     """Equal for equal training sets: a method that draws nothing makes the same for every seed."""

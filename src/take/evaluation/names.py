@@ -8,10 +8,11 @@ from fractions import Fraction
 from take.corpus.budget import Budget
 from take.errors import InputError
 
-FULL, RANDOM, DISTILLED = "full", "random", "distilled"
+FULL, RANDOM, DISTILLED, CONSTANT = "full", "random", "distilled", "constant"
 
 METHODS = {
     FULL: "every row of the training split",
+    CONSTANT: "no rows: always predicts the most frequent class of the training split",
     RANDOM: "rows drawn at random, as many of each class",
     "random_unstratified": "rows drawn at random, whatever their classes",
     "eda": "random rows, each with nine copies altered by EDA (Wei & Zou 2019)",
