@@ -149,9 +149,7 @@ class PreparedCorpus:
             for pool in self.pools
         )
 
-    def _variants(
-        self, pool: PreparedPool, scoring: ScoringSettings, copies: CopySettings
-    ) -> str:
+    def _variants(self, pool: PreparedPool, scoring: ScoringSettings, copies: CopySettings) -> str:
         """A digest of what decides the material's callables."""
         reasons = all_rows(pool.rows, pool.ledger)["reason"].value_counts().to_dict()
         code = module_code("take.scoring.scorers", "take.text.related")

@@ -152,21 +152,6 @@ class SelectionProblem:
         return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates, mass)
 
 
-def selection_problem(
-    corpus: LabelledRows,
-    weights: Float64,
-    pool: LabelledRows,
-    budgets: tuple[int, ...],
-    unseen: Int64,
-    settings: SelectionSettings,
-    previous: Int64 | None = None,
-    related: RelatedRows | None = None,
-) -> SelectionProblem:
-    """The problem as the settings define it: its weights, and the scope."""
-    w = selection_weights(weights, corpus.labels, settings)
-    return SelectionProblem(corpus, w, pool, budgets, unseen, settings.scope, previous, related)
-
-
 def selection_weights(weights: Float64, labels: Int64, settings: SelectionSettings) -> Float64:
     """w^α, normalised within each class, and the classes at their mass.
 
@@ -181,11 +166,11 @@ def selection_weights(weights: Float64, labels: Int64, settings: SelectionSettin
     w = tempered(weights, settings.tempering)
     if settings.class_mass == "weights":
         return w
-    rows = np.bincount(labels)
-    return with_class_mass(w, labels, (rows if settings.class_mass == "corpus" else rows > 0))
+    rows = np.bincount(labels).astype(np.float64)
+    return with_class_mass(w, labels, rows if settings.class_mass == "corpus" else np.sign(rows))
 
 
-def with_class_mass(weights: Float64, labels: Int64, mass: Float64 | Int64) -> Float64:
+def with_class_mass(weights: Float64, labels: Int64, mass: Float64) -> Float64:
     """The weights with each class scaled to its share of the mass; sum 1.
 
     A class without weight keeps none, and the others take its share. If all rows are without
@@ -194,13 +179,13 @@ def with_class_mass(weights: Float64, labels: Int64, mass: Float64 | Int64) -> F
     >>> with_class_mass(np.array([0.6, 0.2, 0.2]), np.array([0, 0, 1]), np.ones(2)).tolist()
     [0.375, 0.125, 0.5]
     """
-    mass = np.asarray(mass, dtype=np.float64)
     if not weights.any():
         weights = np.ones(len(weights))
     found = np.bincount(labels, weights, minlength=len(mass))
     scale = np.divide(mass, found, out=np.zeros(len(mass)), where=found > 0)
-    scaled: Float64 = weights * scale[labels]
-    return scaled / scaled.sum()
+    scaled = weights * scale[labels]
+    shares: Float64 = scaled / scaled.sum()
+    return shares
 
 
 def tempered(weights: Float64, alpha: float) -> Float64:

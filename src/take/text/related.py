@@ -180,11 +180,13 @@ class _Line:
 
     def _hashes(self, places: Int64, lengths: Int64) -> _Codes:
         sums = self._sums[places + lengths] - self._sums[places]
-        return sums * self._inverses[places]
+        hashes: _Codes = sums * self._inverses[places]
+        return hashes
 
 
 def _powers(base: int, n: int) -> _Codes:
     """1, B, B² … (mod 2⁶⁴)."""
     factors = np.full(n, base, dtype=np.uint64)
     factors[:1] = 1
-    return np.cumprod(factors, dtype=np.uint64)
+    powers: _Codes = np.cumprod(factors, dtype=np.uint64)
+    return powers

@@ -20,7 +20,7 @@ from take.evaluation.methods.material import (
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import LabelledRows
 from take.rows.random import rng
-from take.selection.problem import selection_problem
+from take.selection.problem import SelectionProblem, selection_weights
 from take.selection.selection_settings import ClassMass
 from take.selection.selectors import selector
 from take.text.related import RelatedRows
@@ -121,13 +121,13 @@ class Selection:
                 remedy="give the material `unseen` rows, or choose another selector",
             )
         unseen = np.empty(0, dtype=np.int64) if candidates.unseen is None else candidates.unseen
-        problem = selection_problem(
+        problem = SelectionProblem(
             material.corpus,
-            self._weights(material),
+            selection_weights(self._weights(material), material.corpus.labels, choice),
             candidates.table,
             material.budgets,
             unseen,
-            choice,
+            choice.scope,
             related=material.related,
         )
         found = selector(choice.selector)(problem, choice, material.work)

@@ -34,7 +34,7 @@ from take.selection.describe.indicators import (
 from take.selection.describe.lineage import Lineage, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
 from take.selection.exclusion import excluded_rows
-from take.selection.problem import selection_problem, selection_weights
+from take.selection.problem import SelectionProblem, selection_weights
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 from take.selection.selectors import selector
@@ -128,13 +128,13 @@ def select_rows(
     candidates = pool.iloc[allowed].reset_index(drop=True)
     previous = None if previous_distilled is None else places_of(previous_distilled, candidates)
     related = RelatedRows(text_rows(corpus, TEXT_COLUMNS[task_of(corpus)]), copies)
-    problem = selection_problem(
+    problem = SelectionProblem(
         LabelledRows.of(corpus, embeddings),
-        weights["weight"].to_numpy(),
+        selection_weights(weights["weight"].to_numpy(), corpus["label"].to_numpy(), settings),
         LabelledRows.of(candidates, pool_embeddings.subset(allowed)),
         budgets,
         unseen_rows(corpus, generator_rows, related, settings.exam.exam_rows),
-        settings,
+        settings.scope,
         previous,
         related,
     )
