@@ -35,6 +35,7 @@ from take.rows.arrays import Float32, Float64, Int64
 from take.rows.random import rng
 
 REPLICATES = 1000
+Counts = Float32 | Float64
 _SEED = 0  # the same rows are drawn for every method
 _BLOCK = 20_000_000  # multiplicities of rows in memory at once
 
@@ -62,30 +63,24 @@ class Sample:
         return Part(float(self.scores.var(ddof=1)) / n if n > 1 else 0.0, max(1, n - 1))
 
     @property
-    def by_rows(self) -> Part:
-        """V_rows; of measured samples only."""
-        return rows_part(self.means, self.n_rows)
-
-    @property
-    def means(self) -> Float64:
+    def means(self) -> Float64 | None:
         """(replicates,) over sets."""
-        assert self.resampled is not None
-        found: Float64 = self.resampled.mean(axis=1)
-        return found
+        return None if self.resampled is None else np.mean(self.resampled, axis=1)
 
     @property
     def standard_error(self) -> float | None:
         """√(V_sets + V_rows)."""
-        if self.resampled is None:
+        if self.means is None:
             return None
-        return float(np.sqrt(self.by_sets.variance + self.by_rows.variance))
+        rows = rows_part(self.means, self.n_rows)
+        return float(np.sqrt(self.by_sets.variance + rows.variance))
 
     def at(self, seeds: Sequence[int]) -> Sample:
         """The sets with these seeds; a single one of several does not show how sets vary."""
-        assert self.seeds is not None
-        places = [self.seeds.index(seed) for seed in seeds]
-        is_known = self.resampled is not None and len(places) > 1
-        resampled = self.resampled[:, places] if is_known else None  # type: ignore[index]
+        places = [place for place, seed in enumerate(self.seeds or ()) if seed in seeds]
+        resampled = None
+        if self.resampled is not None and len(places) > 1:
+            resampled = self.resampled[:, places]
         return Sample(self.scores[places], tuple(seeds), resampled, self.n_rows)
 
 
@@ -112,21 +107,19 @@ def compare(ours: Sample, theirs: Sample) -> Difference | None:
     """
     if ours.seeds is None or theirs.seeds is None:
         # Sets that have nothing to do with each other vary separately; rows are still the same.
-        pairs = max(len(ours.scores), len(theirs.scores))
-        mean = ours.mean - theirs.mean
-        if ours.resampled is None or theirs.resampled is None:
-            return Difference(mean, pairs=pairs)
-        rows = rows_part(ours.means - theirs.means, min(ours.n_rows, theirs.n_rows))
-        return judged(mean, [ours.by_sets, theirs.by_sets, rows], pairs)
-    common = sorted(set(ours.seeds) & set(theirs.seeds))
-    if not common:
-        return None
-    mine, other = ours.at(common), theirs.at(common)
-    joint = Sample(mine.scores - other.scores, tuple(common))
-    if mine.resampled is None or other.resampled is None:
-        return Difference(joint.mean, pairs=len(common))
+        mine, other = ours, theirs
+        sets, pairs = [mine.by_sets, other.by_sets], max(len(mine.scores), len(other.scores))
+    else:
+        common = sorted(set(ours.seeds) & set(theirs.seeds))
+        if not common:
+            return None
+        mine, other, pairs = ours.at(common), theirs.at(common), len(common)
+        sets = [Sample(mine.scores - other.scores, tuple(common)).by_sets]
+    mean = mine.mean - other.mean
+    if mine.means is None or other.means is None:
+        return Difference(mean, pairs=pairs)
     rows = rows_part(mine.means - other.means, min(mine.n_rows, other.n_rows))
-    return judged(joint.mean, [joint.by_sets, rows], len(common))
+    return judged(mean, [*sets, rows], pairs)
 
 
 def averaged(samples: Sequence[Sample]) -> Sample | None:
@@ -156,7 +149,8 @@ def resampled_scores(
     """Of each prediction, by metric: the score on the rows, and on each resample of them.
 
     What a metric needs are sums of multiplicities: over the rows that have a class, those that were
-    predicted to have it, and those that are right. As matrices: C v, with the indicators C (classes × rows).
+    predicted to have it, and those that are right. As matrices: C v, with indicators C of a class
+    (classes × rows).
 
     >>> truth, predicted = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
     >>> (found,) = resampled_scores(truth, [predicted], ["accuracy", "macro_f1"])
@@ -178,7 +172,7 @@ def resampled_scores(
         yield {metric: np.concatenate(parts) for metric, parts in scores.items()}
 
 
-def _score(metric: Metric, hits: Float32, actual: Float32, positive: Float32) -> Float64:
+def _score(metric: Metric, hits: Counts, actual: Counts, positive: Counts) -> Float64:
     """(replicates,) of counts (classes, replicates); as `take.evaluation.sealed_split.scores`."""
     accuracy: Float64 = hits.sum(axis=0, dtype=np.float64) / actual.sum(axis=0, dtype=np.float64)
     if metric == "accuracy":
@@ -186,7 +180,8 @@ def _score(metric: Metric, hits: Float32, actual: Float32, positive: Float32) ->
     total = actual.astype(np.float64) + positive
     f1 = 2 * hits / np.maximum(total, 1)
     if metric == "accuracy_f1":
-        return (accuracy + f1[1]) / 2
+        both: Float64 = (accuracy + f1[1]) / 2
+        return both
     # Over the classes that occur or are predicted.
     macro: Float64 = f1.sum(axis=0) / (total > 0).sum(axis=0)
     return macro

@@ -13,7 +13,7 @@ set would score, so that errors and intervals are over the sets' means ȳ_i; and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal, NamedTuple
 
@@ -124,11 +124,12 @@ def judged(mean: float, parts: Sequence[Part], pairs: int = 0) -> Difference:
 
         d̄ ± √(Σ_k t²_{f_k, 0.975} V_k),    p: the level at which this reaches from d̄ to 0
 
-    With a single source it is Student's interval. With several, squares of half-widths add up (MOVER:
-    Zou & Donner, Statistics in Medicine 27, 2008) and the level is kept whatever their shares. Satterthwaite's degrees of freedom do not keep it with so few sets, because a variance
+    With a single source it is Student's interval. With several, squares of half-widths add up
+    (MOVER: Zou & Donner, Statistics in Medicine 27, 2008), and the level is kept whatever their
+    shares. Satterthwaite's degrees of freedom do not keep it with so few sets, because a variance
     of sets that is small by chance also looks like a small share: with 3 sets, 92 % of its 95 %
     intervals cover (2 sets: 87 %), and p < 0.001 is found in up to 1.6 % of true null hypotheses,
-    which would pass a correction for many comparisons. This one: 95 to 98 %, at most 0.1 %
+    which would survive a correction for many comparisons. This one: 95 to 98 %, at most 0.1 %
     (`tests/evaluation/test_statistics.py` counts them).
 
     >>> found = judged(0.04, [Part(0.01**2, 4)])
@@ -143,7 +144,9 @@ def judged(mean: float, parts: Sequence[Part], pairs: int = 0) -> Difference:
     if variance < EQUAL**2:
         # Equal predictions; or opposite ones on so few rows that nothing can be said.
         is_equal = abs(mean) < EQUAL
-        return Difference(mean, 0.0, Interval(0.0, 0.0), 1.0, pairs) if is_equal else Difference(mean)
+        return (
+            Difference(mean, 0.0, Interval(0.0, 0.0), 1.0, pairs) if is_equal else Difference(mean)
+        )
 
     def beyond(p: float) -> float:
         return abs(mean) - _reach(parts, p)
