@@ -13,7 +13,6 @@ from take.evaluation.names import (
     RANDOM,
     is_variant,
     ordered_corpora,
-    ordered_learners,
     ordered_methods,
 )
 
@@ -36,12 +35,16 @@ def budget_figure(summary: pd.DataFrame) -> Any:
     panels = [
         (corpus, learner)
         for corpus in ordered_corpora(scored["corpus"])
-        for learner in ordered_learners(scored.loc[scored["corpus"] == corpus, "learner"])
+        for learner in _learners(scored[scored["corpus"] == corpus])
         if scored.loc[_are(scored, corpus, learner), "budget_rows"].nunique() > 1
     ]
     if not panels:
         return _empty("No curve: it takes two budgets or more of one corpus and learner")
-    figure = _panels([f"{corpus}, {learner}" for corpus, learner in panels], columns=3)
+    titles = [
+        f"{corpus}, {learner}<br>{_kind(scored[_are(scored, corpus, learner)])}"
+        for corpus, learner in panels
+    ]
+    figure = _panels(titles, columns=3)
     colours = _colours(scored)
     shown = set()
     for place, (corpus, learner) in enumerate(panels):
@@ -68,8 +71,8 @@ def budget_figure(summary: pd.DataFrame) -> Any:
     figure.update_xaxes(title_text="rows (logarithmic)", type="log", tickvals=ticks, ticktext=ticks)
     figure.update_yaxes(title_text="%", title_standoff=2)
     caption = (
-        "Mean score and standard error over training sets, by the rows that the budget allows "
-        "(eda adds altered copies to them). Dashed: all rows. The higher a line is on the left, "
+        "Mean score and standard error over training sets and evaluation rows, by the rows that the "
+        "budget allows (eda adds altered copies to them). Dashed: all rows. The higher a line is on the left, "
         "the fewer rows it needs."
     )
     return _titled(figure, "What more rows bring", caption)
@@ -87,8 +90,11 @@ def margins_figure(comparisons: pd.DataFrame) -> Any:
         return _empty("No margins: neither take nor distilled was run together with another method")
     compared = " and ".join(margins["method"].unique())
     methods = ordered_methods(margins["other"])[::-1]
-    columns = margins[["corpus", "budget", "learner"]].drop_duplicates()
-    places = [(str(c), str(b), str(learner)) for c, b, learner in columns.to_numpy().tolist()]
+    blocks = {
+        (str(c), str(b), str(learner)): f"{c}<br>{b}<br>{_kind(its)}"
+        for (c, b, learner), its in margins.groupby(["corpus", "budget", "learner"], sort=False)
+    }
+    places = list(blocks)
     values: dict[tuple[str, ...], float] = {}
     texts: dict[tuple[str, ...], str] = {}
     for row in margins.to_dict("records"):
@@ -130,12 +136,12 @@ def margins_figure(comparisons: pd.DataFrame) -> Any:
         tickangle=0 if len(places) <= 8 else -60,
     )
     figure.update_yaxes(showgrid=False)
-    _mark_blocks(figure, [f"{corpus}<br>{budget}" for corpus, budget, _ in places])
+    _mark_blocks(figure, list(blocks.values()))
     n_shown = sum(not text.startswith("(") for text in texts.values())
     caption = (
-        f"Points by which {compared} scores above the method named on the left, on the same seeds: "
-        f"blue, {compared} is above; orange, below. In brackets: no difference is shown, as the "
-        f"95 % interval includes 0 or is missing. One is shown in {n_shown} of {len(texts)} cells."
+        f"Points by which {compared} scores above the method named on the left: blue, {compared} is "
+        "above; orange, below. In brackets: no difference is shown, as the 95 % interval over sets "
+        f"and rows includes 0 or is missing. One is shown in {n_shown} of {len(texts)} cells."
     )
     return _titled(figure, f"What {compared} gains over each method", caption)
 
@@ -153,7 +159,7 @@ def scores_figure(summary: pd.DataFrame) -> Any:
     methods = ordered_methods(name for block in blocks for name in block["method"])[::-1]
     panels: list[pd.DataFrame | None] = []
     for block in blocks:
-        learners = ordered_learners(block["learner"])
+        learners = _learners(block)
         panels += [block[block["learner"] == learner] for learner in learners]
         panels += [None] * (width - len(learners))
     figure = _panels(
@@ -182,8 +188,8 @@ def scores_figure(summary: pd.DataFrame) -> Any:
         f" Dotted: {compared}. Open dots: not shown to differ from it at 95 %." if compared else ""
     )
     caption = (
-        f"Mean score and standard error; without bars, a single observation.{against} Of each "
-        "corpus, the budget with the most scores."
+        f"Mean score and standard error over sets and rows; without bars, not measured.{against} "
+        "Of each corpus, the budget with the most scores."
     )
     alone = f": {blocks[0]['corpus'].iloc[0]}, {blocks[0]['budget'].iloc[0]}"
     where = alone if len(blocks) == 1 else ""
@@ -213,12 +219,24 @@ def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
 
 
 def _panel_title(panel: pd.DataFrame | None, *, is_alone: bool) -> str:
-    """The learner; with its corpus, if there are several."""
+    """The learner and its kind; with its corpus, if there are several."""
     if panel is None:
         return ""
     first = panel.iloc[0]
     where = "" if is_alone else f"{first['corpus']}, {first['budget']}<br>"
-    return f"{where}{first['learner']}"
+    return f"{where}{first['learner']}<br>{_kind(panel)}"
+
+
+def _learners(table: pd.DataFrame) -> list[str]:
+    """Independent ones first, as the rows of the table are ordered."""
+    first = table.drop_duplicates("learner").sort_values(
+        "independent", ascending=False, kind="stable"
+    )
+    return first["learner"].tolist()
+
+
+def _kind(table: pd.DataFrame) -> str:
+    return "independent" if table["independent"].iloc[0] else "selector's features"
 
 
 def _mark_blocks(figure: Any, names: Sequence[str]) -> None:
