@@ -175,6 +175,7 @@ class EvaluationSettings(GridSettings):
     """
 
     corpus: str = Field(default="", description="its name; `--params=corpus=…` sets it")
+    pool: int = Field(default=0, ge=0, description="its pool; `--params=pool=…` sets it")
     methods: Methods = ("distilled", "constant", "random", "kmeans", "full")
     learners: Words = ("textcnn", "char_lr", "siamese_char_lr", "lr", "siamese_lr")
 

@@ -118,8 +118,8 @@ def _at_same_mass(rows: LabelledRows, problem: SelectionProblem) -> LabelledRows
     """The rows with each class at the mass that it has in the problem, whatever was drawn."""
     n_classes = len(problem.budgets)
     mass = np.bincount(problem.corpus.labels, problem.weights, minlength=n_classes)
-    weights = problem.weights if rows.weights is None else rows.weights
-    return replace(rows, weights=with_class_mass(weights, rows.labels, mass))
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    return replace(rows, weights=with_class_mass(weights, rows.labels, mass.astype(np.float64)))
 
 
 def _in_memory(rows: LabelledRows) -> LabelledRows:
