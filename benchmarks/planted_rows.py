@@ -20,11 +20,12 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.evaluation.methods.eda import load_wordnet, replaced
 from take.evaluation.methods.material import EdaSettings
+from take.rows.arrays import Int64
 from take.rows.random import rng
 from take.text.normalise import TextRow, n_words, text_rows, words
 
 DATA = Path("data")
-APART, SHORT_APART, PLANTED = 2000, 400, 300
+APART, PLANTED = 2000, 300
 OTHER_LETTERS = dict(zip("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопярстувшчыз", strict=True))
 Change = Callable[[list[str], random.Random, "Corpus"], list[str]]
 
@@ -127,7 +128,7 @@ class Corpus:
         """Rows set apart: of three and four words, or of any number."""
         is_short = (self.sizes >= 3) & (self.sizes <= 4)
         candidates = np.flatnonzero(is_short if short else self.sizes > 0)
-        return set_apart(self.rows, candidates, SHORT_APART if short else APART, rng(0, "apart"))
+        return set_apart(self.rows, candidates, APART, rng(0, "apart"))
 
     @cached_property
     def long(self) -> SetApart:
@@ -148,7 +149,7 @@ class Corpus:
         """A random word, as often as it occurs."""
         return chance.choice(self._words)
 
-    def planted(self, change: Change, sizes: tuple[int, int], rest: Sequence[int]) -> list[TextRow]:
+    def planted(self, change: Change, sizes: tuple[int, int], rest: Int64) -> list[TextRow]:
         """Some rows of the rest with so many words, changed."""
         chance = random.Random(0)
         fitting = [i for i in rest if sizes[0] <= self.sizes[i] <= sizes[1]]

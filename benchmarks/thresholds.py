@@ -53,7 +53,7 @@ import take.text.copies
 import take.text.overlap
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.row_checks import CorpusLanguage, LoopBounds
-from take.rows.arrays import Bools, Float64
+from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.pairs import nearest_by_cosine
 from take.scoring.scoring_inputs import ScoringSettings
 from take.scoring.trajectory import softmax, train_probe
@@ -144,7 +144,7 @@ def by_cosine(corpus: Corpus, value: float) -> tuple[Bools, list[Bools]]:
 
 
 @cache
-def probed(corpus: Corpus) -> tuple[Float64, Any]:
+def probed(corpus: Corpus) -> tuple[Float32, Int64]:
     """The probe's probabilities of clean rows, and their labels; it was trained on the rest."""
     labels = corpus.table["label"].to_numpy(dtype=np.int64)
     rest = corpus.embedded([corpus.rows[i] for i in corpus.long.rest])
