@@ -26,6 +26,7 @@ from take.text.normalise import TextRow, n_words, text_rows, words
 
 DATA = Path("data")
 APART, PLANTED = 2000, 300
+ANY = (1, 100_000)
 OTHER_LETTERS = dict(zip("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопярстувшчыз", strict=True))
 Change = Callable[[list[str], random.Random, "Corpus"], list[str]]
 
@@ -124,26 +125,16 @@ class Corpus:
         self.sizes = np.array([n_words(row) for row in self.rows])
         self._words = [word for (text,) in self.rows for word in words(text)]
 
-    def apart(self, short: bool) -> SetApart:
-        """Rows set apart: of three and four words, or of any number."""
-        is_short = (self.sizes >= 3) & (self.sizes <= 4)
-        candidates = np.flatnonzero(is_short if short else self.sizes > 0)
+    @cache  # noqa: B019 (there are two corpora, kept to the end)
+    def apart(self, sizes: tuple[int, int] = ANY) -> SetApart:
+        """Rows set apart that have so many words, and the rest."""
+        candidates = np.flatnonzero((self.sizes >= sizes[0]) & (self.sizes <= sizes[1]))
         return set_apart(self.rows, candidates, APART, rng(0, "apart"))
 
     @cached_property
-    def long(self) -> SetApart:
-        """Rows of any length."""
-        return self.apart(short=False)
-
-    @cached_property
-    def short(self) -> SetApart:
-        """Rows of three and four words."""
-        return self.apart(short=True)
-
-    @cached_property
     def clean(self) -> list[TextRow]:
-        """The rows of any length."""
-        return [self.rows[i] for i in self.long.rows]
+        """Rows of any length."""
+        return [self.rows[i] for i in self.apart().rows]
 
     def word(self, chance: random.Random) -> str:
         """A random word, as often as it occurs."""

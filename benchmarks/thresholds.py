@@ -18,7 +18,7 @@ The criterion, fixed before any value was looked at:
    changes and over both corpora);
 3. of these, the one with the fewest false alarms is chosen; of equals, the strictest.
 
-Thresholds are derived one at a time; the others have their defaults.
+Thresholds are derived one at a time; the others have their defaults. The run takes 3 minutes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from planted_rows import (
+    ANY,
     Change,
     Corpus,
     added,
@@ -101,13 +102,13 @@ def copy_rule(
     changes: Sequence[Change],
     sizes: tuple[int, int],
     module: ModuleType | None = None,
-    short: bool = False,
+    clean_sizes: tuple[int, int] = ANY,
     spans: bool = False,
 ) -> Judged:
     """A setting or a constant of the rule for copies; `spans`: a shared span counts as found."""
 
     def judged(corpus: Corpus, value: Any) -> tuple[Bools, list[Bools]]:
-        apart = corpus.short if short else corpus.long
+        apart = corpus.apart(clean_sizes)
         known = [corpus.rows[i] for i in apart.rest]
         settings = CopySettings() if module else CopySettings(**{name: value})
         with constant(module, name, value) if module else nullcontext():
@@ -125,14 +126,14 @@ def copy_rule(
 @cache
 def resemblance(corpus: Corpus) -> tuple[list[Bools], list[Float64]]:
     """Of clean rows and of synonyms: whether words find them, and the cosine of the nearest row."""
-    known = [corpus.rows[i] for i in corpus.long.rest]
+    known = [corpus.rows[i] for i in corpus.apart().rest]
     index, reference = CopyIndex(known, CopySettings()), corpus.embedded(known)
-    rows = [corpus.clean, corpus.planted(synonyms, (6, 1000), corpus.long.rest)]
+    both = [corpus.clean, corpus.planted(synonyms, (6, 1000), corpus.apart().rest)]
     flagged, cosines = [], []
-    for some in rows:
+    for some in both:
         near = nearest_by_cosine(corpus.embedded(some), reference).value
         is_long = np.array([n_words(row) >= 6 for row in some])
-        flagged.append(found_by_words(some, index))
+        flagged.append(found_by_words(some, index, spans=some is corpus.clean))
         cosines.append(np.where(is_long, near, 0.0))
     return flagged, cosines
 
@@ -147,10 +148,10 @@ def by_cosine(corpus: Corpus, value: float) -> tuple[Bools, list[Bools]]:
 def probed(corpus: Corpus) -> tuple[Float32, Int64]:
     """The probe's probabilities of clean rows, and their labels; it was trained on the rest."""
     labels = corpus.table["label"].to_numpy(dtype=np.int64)
-    rest = corpus.embedded([corpus.rows[i] for i in corpus.long.rest])
-    probe = train_probe(rest, labels[corpus.long.rest], labels.max() + 1, ScoringSettings())
+    rest = corpus.embedded([corpus.rows[i] for i in corpus.apart().rest])
+    probe = train_probe(rest, labels[corpus.apart().rest], labels.max() + 1, ScoringSettings())
     features = corpus.embedded(corpus.clean).read(0, len(corpus.clean))
-    return softmax(features @ probe.weights[-1].T + probe.biases[-1]), labels[corpus.long.rows]
+    return softmax(features @ probe.weights[-1].T + probe.biases[-1]), labels[corpus.apart().rows]
 
 
 def by_label(corpus: Corpus, value: float) -> tuple[Bools, list[Bools]]:
@@ -166,13 +167,13 @@ def row_check(name: str, change: Change) -> Judged:
 
     def judged(corpus: Corpus, value: Any) -> tuple[Bools, list[Bools]]:
         settings = ScreeningSettings(**{name: value})
-        rest = [corpus.rows[i] for i in corpus.long.rest]
+        rest = [corpus.rows[i] for i in corpus.apart().rest]
         sample = [text for (text,) in rest[:: -(-len(rest) // 20_000)]]
         if name.startswith("loop"):
             problem = LoopBounds.learn(sample, settings).problem
         else:
             problem = CorpusLanguage.learn(rest, sample, settings).problem
-        planted = corpus.planted(change, (5, 1000), corpus.long.rest)
+        planted = corpus.planted(change, (5, 1000), corpus.apart().rest)
         clean, found = (
             np.array([problem(text) is not None for (text,) in rows])
             for rows in (corpus.clean, planted)
@@ -184,7 +185,7 @@ def row_check(name: str, change: Change) -> Judged:
 
 SCREENING, COPIES = ScreeningSettings(), CopySettings()
 WORDS, OVERLAP = take.text.copies, take.text.overlap
-LONG, EXCERPTS, RUNS, SHORT = (5, 1000), (16, 1000), (16, 1000), (3, 4)
+LONG, HALVES = (5, 1000), (16, 1000)
 
 
 def thresholds() -> Iterator[Threshold]:
@@ -196,22 +197,21 @@ def thresholds() -> Iterator[Threshold]:
     }.items():
         rule = copy_rule(name, WORD_CHANGES, LONG)
         yield Threshold(name, values, getattr(COPIES, name), rule)
-    for name, values in {
-        "_SHORT_OVERLAP": (0.5, 0.6, 0.65, 0.75, 0.8),
-        "_LONG_WORDS": (3, 4, 5, 6, 7),
-        "_SHORT_WORDS": (1, 2, 3, 4, 5),
-    }.items():
-        rule = copy_rule(name, SHORT_CHANGES, SHORT, OVERLAP, short=True)
+    for name, values, sizes in (
+        ("_SHORT_OVERLAP", (0.5, 0.6, 0.65, 0.75, 0.8), (3, 4)),
+        ("_LONG_WORDS", (3, 4, 5, 6, 7), (3, 8)),
+        ("_SHORT_WORDS", (1, 2, 3, 4, 5), (3, 4)),
+    ):
+        rule = copy_rule(name, SHORT_CHANGES, sizes, OVERLAP, clean_sizes=sizes)
         yield Threshold(name, values, getattr(OVERLAP, name), rule)
     for name, values in {
         "_COVERED_SHARE": (0.5, 0.6, 0.7, 0.75, 0.8, 0.9),
         "LONG_TEXT_WORDS": (5, 6, 7, 8, 10, 12),
-        "_SEED_WORDS": (3, 4, 5, 6, 8),
         "_COMMON_ROWS": (100, 50, 20, 10, 5),
     }.items():
-        rule = copy_rule(name, [half_and_others], EXCERPTS, WORDS)
+        rule = copy_rule(name, [half_and_others], HALVES, WORDS)
         yield Threshold(name, values, getattr(WORDS, name), rule)
-    rule = copy_rule("span_words", [half_in_another_row], RUNS, spans=True)
+    rule = copy_rule("span_words", [half_in_another_row], HALVES, spans=True)
     yield Threshold("span_words", (5, 6, 7, 8, 10, 12, 15), COPIES.span_words, rule)
     cosines = (0.75, 0.8, 0.85, 0.9, 0.95)
     yield Threshold("near_copy_cosine", cosines, SCREENING.near_copy_cosine, by_cosine)
