@@ -32,7 +32,7 @@ def ceilings_section(cells: pd.DataFrame, training_rows: Mapping[str, int]) -> s
                         code(learner),
                         _rows(int(cell["rows"]), training_rows.get(corpus)),
                         "to the optimum" if pd.isna(updates) else f"{int(updates):,}",
-                        stopped(curve) if curve else MISSING,
+                        _stopped(curve, pd.isna(updates)),
                         both_of(cell["accuracy"], cell["macro_f1"]),
                     ]
                 )
@@ -45,7 +45,8 @@ def ceilings_section(cells: pd.DataFrame, training_rows: Mapping[str, int]) -> s
             "## Full data",
             "How far the learners were trained on all rows. Networks are evaluated at regular "
             "steps on a part of the training split that they are not trained on, and the weights "
-            "with the lowest loss are kept. *Still falling*: the last one was the lowest, so that "
+            "with the lowest loss are kept. Logistic regression is solved to its optimum with several "
+            "penalties, and the one with the lowest loss is kept. *Still falling*: the last one was the lowest, so that "
             "longer training might score higher, and *kept* may be too high.",
             table([*header, "accuracy / macro F1"], rows, left=5),
             *([folded("Validation losses", "\n".join(curves))] if curves else []),
@@ -66,6 +67,12 @@ def stopped(curve: Sequence[float]) -> str:
         ending = {1: "st", 2: "nd", 3: "rd"}.get(best + 1, "th")
         place = f"{best + 1}{ending} of {len(curve)}"
     return f"{curve[0]:.3f} → {curve[best]:.3f} ({place})"
+
+
+def _stopped(curve: Sequence[float], by_penalty: bool) -> str:
+    if not curve:
+        return MISSING
+    return f"{min(curve):.3f}, lowest of {len(curve)} penalties" if by_penalty else stopped(curve)
 
 
 def _rows(rows: int, of: int | None) -> str:
