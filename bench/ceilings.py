@@ -46,7 +46,7 @@ def ceilings_section(cells: pd.DataFrame, training_rows: Mapping[str, int]) -> s
             "How far the learners were trained on all rows. Networks are evaluated at regular "
             "steps on a part of the training split that they are not trained on, and the weights "
             "with the lowest loss are kept. Logistic regression is solved to its optimum with "
-            "several penalties, and the one with the lowest loss is kept. *Still falling*: the last "
+            "several penalties; the lowest loss decides there, too. *Still falling*: the last "
             "loss was the lowest, so that longer training might score higher, and *kept* may be "
             "too high.",
             table([*header, "accuracy / macro F1"], rows, left=5),

@@ -29,20 +29,25 @@ KEPT = Path("benchmarks/results")
 PAGE = Path("docs/results.md")
 MADE = Path("data/08_reporting/benchmark")
 CORPORA = Path("data/02_intermediate")
+TABLES = ("cells", "outcomes")
 WITHDRAWN = Path(__file__).with_name("withdrawn.md")
 _COMMITTED = re.compile(r"\S+ \([0-9a-f]{7,40}\)")
 
 
 def page(root: Path = ROOT) -> str:
     """The page of the kept cells; without any, the one that says why there are none."""
-    if not (root / KEPT / "cells.parquet").exists():
+    folder = root / KEPT
+    if not (folder / "cells.parquet").exists():
         return WITHDRAWN.read_text(encoding="utf-8")
-    cells, outcomes = (
-        pd.read_parquet(root / KEPT / f"{name}.parquet") for name in ("cells", "outcomes")
-    )
+    run = yaml.safe_load((folder / "run.yml").read_text(encoding="utf-8"))
+    cells, outcomes = (pd.read_parquet(folder / f"{name}.parquet") for name in TABLES)
+    return checked_page(cells, outcomes, Provenance.model_validate(run))
+
+
+def checked_page(cells: pd.DataFrame, outcomes: pd.DataFrame, provenance: Provenance) -> str:
+    """The page of cells of one commit."""
     check_versions(cells)
-    run = yaml.safe_load((root / KEPT / "run.yml").read_text(encoding="utf-8"))
-    return results_page(cells, outcomes, read_published(), Provenance.model_validate(run))
+    return results_page(cells, outcomes, read_published(), provenance)
 
 
 def check_versions(cells: pd.DataFrame) -> None:
@@ -65,32 +70,26 @@ def check_versions(cells: pd.DataFrame) -> None:
 
 
 def keep(root: Path, provenance: Provenance, made: Path = MADE) -> None:
-    """Keep the cells and outcomes that the grid made, and write the page."""
-    cells, outcomes = (
-        pd.read_parquet(newest(root / made / f"benchmark_{name}.parquet"))
-        for name in ("cells", "outcomes")
-    )
-    check_versions(cells)
-    rows = {name: _rows(root, name) for name in sorted(cells["corpus"].unique())}
+    """Keep the cells and outcomes that the grid made, and write the page; all or nothing."""
+    found = {
+        name: pd.read_parquet(newest(root / made / f"benchmark_{name}.parquet")) for name in TABLES
+    }
+    check_versions(found["cells"])
+    rows = {name: _rows(root, name) for name in sorted(found["cells"]["corpus"].unique())}
     provenance = provenance.model_copy(
         update={
-            "training_rows": {name: found[0] for name, found in rows.items()},
-            "evaluation_rows": {name: found[1] for name, found in rows.items()},
+            "training_rows": {name: counts[0] for name, counts in rows.items()},
+            "evaluation_rows": {name: counts[1] for name, counts in rows.items()},
         }
     )
+    text = checked_page(found["cells"], found["outcomes"], provenance)
     folder = root / KEPT
     folder.mkdir(parents=True, exist_ok=True)
-    cells.to_parquet(folder / "cells.parquet", compression="zstd", index=False)
-    outcomes.to_parquet(folder / "outcomes.parquet", compression="zstd", index=False)
+    for name, table in found.items():
+        table.to_parquet(folder / f"{name}.parquet", compression="zstd", index=False)
     written = yaml.safe_dump(provenance.model_dump(), sort_keys=False, allow_unicode=True)
     (folder / "run.yml").write_text(written, encoding="utf-8")
-    write(root)
-
-
-def write(root: Path = ROOT) -> None:
-    """Write the page."""
-    (root / PAGE).write_text(page(root), encoding="utf-8")
-    print(f"{PAGE} is written.")
+    _write(root, text)
 
 
 def newest(path: Path) -> Path:
@@ -120,13 +119,18 @@ def main(arguments: list[str] | None = None) -> None:
     made = parser.parse_args(arguments).made
     try:
         if made is None:
-            write()
+            _write(ROOT, page())
         else:
             command = "kedro run --pipeline=benchmark"
             made_by = Provenance(command=command, date=today(), machine=machine())
             keep(ROOT, made_by, made.resolve())
     except InputError as refused:
         sys.exit(str(refused))
+
+
+def _write(root: Path, text: str) -> None:
+    (root / PAGE).write_text(text, encoding="utf-8")
+    print(f"{PAGE} is written.")
 
 
 def _rows(root: Path, corpus: str) -> tuple[int, int]:

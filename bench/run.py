@@ -120,8 +120,8 @@ def run(options: argparse.Namespace, root: Path = results.ROOT) -> int:
     for place, step in enumerate(steps):
         check_same(root, commit)
         spent = time.monotonic() - start
-        left = f"; about {duration(spent / place * (len(steps) - place))} left" if place else ""
-        print(f"[{place + 1}/{len(steps)}] {step.title} … ({duration(spent)}{left})", flush=True)
+        done = f"[{place + 1}/{len(steps)}] {step.title} … ({duration(spent)}"
+        print(f"{done}{_left(spent, place, len(steps) - 1)})", flush=True)
         code = subprocess.run(step.command, cwd=root, check=False).returncode  # noqa: S603
         if code:
             print(f"{step.title} failed. The same command resumes here.", file=sys.stderr)
@@ -151,6 +151,18 @@ def _how(options: argparse.Namespace) -> Provenance:
     words = [f'{k}="{v}"' if " " in v else f"{k}={v}" for k, v in shown.items() if v]
     command = " ".join(["make benchmark", *words])
     return Provenance(command=command, date=results.today(), machine=results.machine())
+
+
+def _left(spent: float, done: int, before_grid: int) -> str:
+    """How long the steps before the grid will take; the grid estimates its own time.
+
+    >>> _left(60, 2, 5), _left(60, 0, 5), _left(60, 5, 5)
+    ('; about 1 min 30 s left before the grid', '', '; the grid says how long it will take')
+    """
+    if done == before_grid:
+        return "; the grid says how long it will take"
+    left = spent / done * (before_grid - done) if done else 0.0
+    return f"; about {duration(left)} left before the grid" if done else ""
 
 
 def _kedro(pipeline: str, params: Sequence[str]) -> list[str]:

@@ -62,7 +62,7 @@ def make_tables(root, version):
         CellResult(**cell, method=method, set_seed=0, code_version=version, accuracy=0.5, rows=40)
         for method in ("random", "take")
     )
-    names = {"corpus": "s", "evaluation_rows": 2, "fingerprint": "", "predicted": [[0, 1]]}
+    names = {"corpus": "sst2", "evaluation_rows": 2, "fingerprint": "", "predicted": [[0, 1]]}
     tables = {f"{results.MADE}/benchmark_cells.parquet/v1/benchmark_cells.parquet": cells}
     tables[f"{results.MADE}/benchmark_outcomes.parquet/v1/benchmark_outcomes.parquet"] = (
         pd.DataFrame(names)
@@ -88,13 +88,21 @@ def test_every_corpus_and_pool_is_distilled_and_then_the_grid_is_run(root, tmp_p
     ]
     shown = capsys.readouterr().out
     assert "[1/5] distil sst2, pool 0 … (" in shown
+    assert "; about " in shown.splitlines()[1]
     assert "[5/5] grid … (" in shown
-    assert " left)" in shown
     kept = yaml.safe_load((root / results.KEPT / "run.yml").read_text())
     assert kept["command"] == 'make benchmark RAW=<data> CORPORA="sst2 mrpc" POOLS=2 PARAMS=a.b=1'
     assert kept["training_rows"] == {"sst2": 2}
     assert len(pd.read_parquet(root / results.KEPT / "cells.parquet")) == 2
     assert "`sst2`" in (root / "docs/results.md").read_text()
+
+
+def test_mixed_cells_change_nothing(root):
+    make_tables(root, "0.1.0 (1a2b3c4, changed since)")
+    with pytest.raises(InputError, match="do not come from one commit"):
+        run.run(run.parsed(["--corpora", "sst2"]), root)
+    assert not (root / results.KEPT).exists()
+    assert (root / "docs/results.md").read_text() == "before\n"
 
 
 def test_a_quick_run_has_one_pool_and_writes_no_page(root, tmp_path):
