@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from bench import results, run
+from bench.checkout import STORED, check_stored
 from take.errors import InputError
 from take.evaluation.cells import CellResult, cells_table
 
@@ -144,7 +145,7 @@ def test_missing_folders_are_refused(root):
 
 
 def test_stored_cells_of_another_commit_are_refused_before_anything_runs(root):
-    folder = root / run.STORED
+    folder = root / STORED
     folder.mkdir(parents=True)
     for name, version in (("a", f"0.1.0 ({git(root, 'rev-parse', 'HEAD')[:7]})"), ("b", "0.1.0")):
         cell = {"value": {"cell": {"code_version": version}}}
@@ -153,7 +154,7 @@ def test_stored_cells_of_another_commit_are_refused_before_anything_runs(root):
         run.run(run.parsed([]), root)
     assert not commands(root)
     (folder / "b.json").unlink()
-    run.check_stored(root, git(root, "rev-parse", "HEAD"))
+    check_stored(root, git(root, "rev-parse", "HEAD"))
 
 
 def test_a_failing_step_ends_the_run_with_its_exit_code(root, monkeypatch):
