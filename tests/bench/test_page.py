@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
+from take.evaluation.outcomes import EvaluatedOn, Outcomes
 
 from bench.page import results_page
 from bench.paper_comparison import Provenance
@@ -65,17 +65,14 @@ def cells(corpus, learner="lr", budget="20/class", means=MEANS, **options):
 
 def outcomes(table):
     """Predictions with the accuracies of the cells: another draw of wrong rows for each."""
-    found = []
-    for (corpus, rows), block in table[table["error"].isna()].groupby(
-        ["corpus", "evaluation_rows"]
-    ):
-        truth = np.arange(rows) % 2
-        found.append((corpus, rows, "", truth))
-        for place, cell in enumerate(block.to_dict("records")):
-            order = np.random.default_rng(place).permutation(rows)
-            wrong = np.isin(np.arange(rows), order[: round((1 - cell["accuracy"]) * rows)])
-            found.append((corpus, rows, cell["fingerprint"], np.where(wrong, 1 - truth, truth)))
-    return pd.DataFrame(found, columns=["corpus", "evaluation_rows", "fingerprint", "predicted"])
+    labels, predictions = {}, {}
+    for place, cell in enumerate(table[table["error"].isna()].to_dict("records")):
+        rows = np.arange(cell["evaluation_rows"])
+        truth = labels.setdefault(EvaluatedOn(cell["corpus"], len(rows)), rows % 2)
+        drawn = np.random.default_rng(place).permutation(rows)
+        wrong = np.isin(rows, drawn[: round((1 - cell["accuracy"]) * len(rows))])
+        predictions[cell["fingerprint"]] = np.where(wrong, 1 - truth, truth)
+    return Outcomes(labels, predictions).table()
 
 
 def page(made, published=PUBLISHED, **known):

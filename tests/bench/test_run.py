@@ -63,10 +63,10 @@ def make_tables(root, version):
         CellResult(**cell, method=method, set_seed=0, code_version=version, accuracy=0.5, rows=40)
         for method in ("random", "take")
     )
-    names = {"corpus": "sst2", "evaluation_rows": 2, "fingerprint": "", "predicted": [[0, 1]]}
+    nothing = {"corpus": [], "fingerprint": [], "predicted": []}
     tables = {f"{results.MADE}/benchmark_cells.parquet/v1/benchmark_cells.parquet": cells}
     tables[f"{results.MADE}/benchmark_outcomes.parquet/v1/benchmark_outcomes.parquet"] = (
-        pd.DataFrame(names)
+        pd.DataFrame(nothing)
     )
     for name in ("corpus", "evaluation_split"):
         tables[f"{results.CORPORA}/sst2/{name}.parquet"] = pd.DataFrame({"text": ["a", "b"]})
