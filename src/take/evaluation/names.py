@@ -26,9 +26,12 @@ METHODS = {
     "take": "rows of the pool, chosen as `distillation.selection` says (`exam` by default)",
 }
 LEARNERS = (
-    *("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "lr_phi", "siamese_lr_phi"),
-    *("textcnn", "textrnn", "transformer", "embedded_lm"),
+    *("textcnn", "textrnn", "char_lr", "siamese_char_lr", "e5", "embedded_lm"),
+    *("transformer", "lr_phi", "siamese_lr_phi"),
+    *("lr", "lr_rows", "siamese_lr", "siamese_lr_rows"),
 )
+"""Independent ones first; `CellResult.independent` decides which of the two a learner is."""
+KINDS = {True: "independent learners", False: "learners in the selector's feature spaces"}
 CORPORA = ("ag_news", "imdb", "sst2", "mnli", "qnli", "qqp", "mrpc")
 _VARIANT = "take_"
 _KERNEL = "take_kernel_"
@@ -50,6 +53,8 @@ def is_variant(method: str) -> bool:
 
 def is_competitor(method: str) -> bool:
     """Whether it is a competing method: neither full data nor TAKE or a variant of it.
+
+    A constant prediction is one: whoever does not beat it has learned nothing.
 
     >>> [name for name in ("full", "eda", "take_real", "distilled") if is_competitor(name)]
     ['eda']
@@ -89,10 +94,10 @@ def ordered_methods(names: Iterable[str]) -> list[str]:
 
 
 def ordered_learners(names: Iterable[str]) -> list[str]:
-    """From the simplest to the largest.
+    """In the order of the tables.
 
-    >>> ordered_learners(["transformer", "mine", "lr"])
-    ['lr', 'transformer', 'mine']
+    >>> ordered_learners(["lr", "transformer", "mine", "textcnn"])
+    ['textcnn', 'transformer', 'lr', 'mine']
     """
     return _ordered(names, LEARNERS)
 

@@ -1,4 +1,4 @@
-"""The evaluation split, sealed: it returns the scores of trained models, and nothing else."""
+"""The evaluation split, sealed: it returns the scores of trained models; in the end, its labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class SealedSplit:
-    """Texts and labels that stay inside; only scores of trained models come out.
+    """Texts that stay inside; scores of trained models come out, and labels after the last of them.
 
     >>> split = SealedSplit(Texts.of(["good", "bad"]), np.array([1, 0]), n_classes=2)
     >>> class Optimist(Model):
@@ -80,6 +80,10 @@ class SealedSplit:
         predicted = model.predict(self._texts_of(rows))
         found = scores(self._labels[rows], predicted, self.n_classes)
         return Evaluation(found, predicted, rows)
+
+    def labels(self, most: int | None = None) -> Int64:
+        """The true labels of these rows, for errors over rows: only after every model is scored."""
+        return self._labels[self.rows(most)]
 
     def _texts_of(self, rows: Int64) -> Texts:
         if len(rows) == len(self):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from take.evaluation.cells import CellResult
 from take.evaluation.methods.material import TrainingSet
@@ -42,24 +41,15 @@ class CellStore:
         found = self._stored(fingerprint)
         return found.cell if found else None
 
-    def predictions(self, fingerprint: str) -> Int64:
+    def predictions(self, fingerprint: str) -> Int64 | None:
         """The predictions of a stored cell's learner, one for each evaluation row."""
         found = self._stored(fingerprint)
-        if found is None:
-            raise FileNotFoundError(f"no cell {fingerprint} in {self.folder}")
-        return found.predicted
+        return found.predicted if found else None
 
     def keep_cell(self, cell: CellResult, predicted: Int64) -> None:
         """Write a cell with its predictions."""
         value = {"cell": cell.model_dump(), "predicted": predicted.tolist()}
         self._store.write_value(f"cells/{cell.fingerprint}.json", value)
-
-    def predictions_table(self, cells: pd.DataFrame, method: str) -> pd.DataFrame:
-        """The predictions of a method's cells: fingerprint, and the label of each evaluated row."""
-        mine = cells[(cells["method"] == method) & cells["error"].isna()]
-        fingerprints = mine["fingerprint"].drop_duplicates().tolist()
-        labels = [self.predictions(fingerprint) for fingerprint in fingerprints]
-        return pd.DataFrame({"fingerprint": fingerprints, "predicted": labels})
 
     def training_set(self, fingerprint: str) -> MadeSet | None:
         """A set that was made before."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from take.evaluation.cells import Metric
-from take.evaluation.measured import Key, Measured, difference, measured, summarised
+from take.evaluation.measured import METRICS, Key, Measured, difference, measured, share_kept
 from take.evaluation.names import (
+    CONSTANT,
     DISTILLED,
     FULL,
     RANDOM,
@@ -19,74 +19,80 @@ from take.evaluation.names import (
     ordered_learners,
     ordered_methods,
 )
-from take.evaluation.statistics import Difference, share_kept
+from take.evaluation.outcomes import Outcomes
+from take.evaluation.statistics import Difference
 
-SCORES: tuple[Metric, ...] = ("accuracy", "macro_f1", "accuracy_f1")
-VS_RANDOM = ("vs_random", "vs_random_low", "vs_random_high", "vs_random_verdict")
-_MARGIN = ("margin", "margin_low", "margin_high", "margin_verdict")
-DIFFERENCE = ("difference", "low", "high", "verdict")
+_FIGURES = ("", "_low", "_high", "_p", "_verdict")
+VS_RANDOM = tuple(f"vs_random{end}" for end in _FIGURES)
+_MARGIN = tuple(f"margin{end}" for end in _FIGURES)
+DIFFERENCE = ("difference", "low", "high", "p", "verdict")
 _SUMMARY = (
-    *Key._fields,
-    *("metric", "mean", "standard_error", "over", "set_deviation", "training_deviation"),
+    *(*Key._fields, "independent", "metric"),
+    *("mean", "standard_error", "over", "set_deviation", "training_deviation"),
     *("n_sets", "n_distinct_sets", "n_cells", "n_failed"),
-    *SCORES,
-    *("share_kept", "share_kept_error"),
+    *(*METRICS, *(f"{metric}_error" for metric in METRICS)),
+    *("chance", "share_kept", "share_kept_error"),
     *VS_RANDOM,
     *("compared", *_MARGIN),
     *("rows", "evaluation_rows", "updates", "seconds", "set_seconds", "peak_megabytes"),
     "learner_title",
+)
+_COMPARISONS = (
+    *("corpus", "budget", "learner", "independent", "method", "other", "metric"),
+    *("mean", "other_mean", *DIFFERENCE, "pairs", "runner_up", "overall_runner_up"),
 )
 _TEXTS = (
     *("corpus", "budget", "learner", "method", "other", "metric", "over", "compared"),
     *("vs_random_verdict", "margin_verdict", "verdict", "learner_title"),
 )
 _COUNTS = ("n_sets", "n_distinct_sets", "n_cells", "n_failed", "pairs")
-_COMPARISONS = (
-    *("corpus", "budget", "learner", "method", "other", "metric", "mean", "other_mean"),
-    *(*DIFFERENCE, "pairs", "runner_up", "overall_runner_up"),
-)
+_FLAGS = ("independent", "runner_up", "overall_runner_up")
 
 
 def summary_table(
-    cells: pd.DataFrame, headline: Mapping[str, Metric], compared: str = "take"
+    cells: pd.DataFrame, outcomes: Outcomes | None = None, compared: str = "take"
 ) -> pd.DataFrame:
     """One row per corpus, budget, learner and method; scores are shares of 1.
 
-    `headline` names the metric of a corpus (accuracy by default). For each method:
+    Rows of independent learners come before those of learners in the selector's feature spaces. For
+    each method:
 
-        mean, standard_error   of the headline metric; a single observation has no error
+        mean, standard_error   of the headline metric, over sets and evaluation rows
+        accuracy, _error, …    the same of every metric
         n_sets, n_cells        set seeds and cells with scores
-        share_kept             of the learner's score with full data
-        vs_random, _low, …     the method minus `random`, with interval and verdict
+        chance                 the score of a constant prediction
+        share_kept             of the gain from full data over chance
+        vs_random, _low, …     the method minus `random`, with interval, p-value and verdict
         margin, _low, …        `compared` minus the method: 'better' refers to `compared`
 
-    `compared` falls back to `distilled` if it was not run (see the column). Full data has a row at
-    every budget.
+    Errors and intervals need `outcomes`; without them they are empty, and verdicts "not measured".
+    `compared` falls back to `distilled` if it was not run (see the column). Full data and the
+    constant prediction have a row at every budget.
 
     >>> from take.evaluation.cells import CellResult, cells_table
     >>> cells = cells_table([
     ...     CellResult(corpus="films", budget="2/class", method=method, learner="lr", set_seed=seed,
     ...         training_seed=0, accuracy=accuracy + 0.01 * seed, set_digest=f"{method}{seed}")
     ...     for method, accuracy in (("random", 0.6), ("take", 0.7)) for seed in (0, 1)])
-    >>> summary_table(cells, {}).loc[:, ["method", "mean", "standard_error", "n_sets"]].round(3)
-       method   mean  standard_error  n_sets
-    0  random  0.605           0.005       2
-    1    take  0.705           0.005       2
+    >>> summary_table(cells).loc[:, ["method", "mean", "set_deviation", "n_sets"]].round(3)
+       method   mean  set_deviation  n_sets
+    0  random  0.605          0.007       2
+    1    take  0.705          0.007       2
     """
-    grid = measured(cells, headline)
+    grid = measured(cells, outcomes)
     rows = [_summary_row(key, grid, compared) for key in _ordered(grid)]
     return _typed(pd.DataFrame(rows, columns=list(_SUMMARY)))
 
 
 def comparisons_table(
-    cells: pd.DataFrame, headline: Mapping[str, Metric], compared: str = "take"
+    cells: pd.DataFrame, outcomes: Outcomes | None = None, compared: str = "take"
 ) -> pd.DataFrame:
     """`compared`, and `distilled` if it was run, minus every other method on the same seeds.
 
     `runner_up` marks the best competing method, `overall_runner_up` the best of all others except
     full data, including TAKE's variants. Without common seeds the difference is empty.
     """
-    grid = measured(cells, headline)
+    grid = measured(cells, outcomes)
     keys = _ordered(grid)
     rows = []
     for key in keys:
@@ -97,7 +103,7 @@ def comparisons_table(
         means = {
             k.method: grid[k].mean
             for k in others
-            if k.method != FULL and grid[k].n_sets >= grid[key].n_sets
+            if k.method != FULL and (grid[k].n_sets >= grid[key].n_sets or grid[k].draws_nothing)
         }
         best = _best({name: mean for name, mean in means.items() if is_competitor(name)})
         best_of_all = _best(means)
@@ -106,6 +112,7 @@ def comparisons_table(
             rows.append(
                 {
                     **key._asdict(),
+                    "independent": grid[key].independent,
                     "other": other.method,
                     "metric": grid[key].metric,
                     "mean": grid[key].mean,
@@ -133,7 +140,9 @@ def _summary_row(key: Key, grid: Mapping[Key, Measured], compared: str) -> dict[
     mine = grid[key]
     row: dict[str, Any] = {
         **key._asdict(),
+        "independent": mine.independent,
         "metric": mine.metric,
+        "over": mine.over,
         "n_sets": mine.n_sets,
         "n_distinct_sets": mine.n_distinct_sets,
         "n_cells": len(mine.scores),
@@ -145,38 +154,28 @@ def _summary_row(key: Key, grid: Mapping[Key, Measured], compared: str) -> dict[
     row["compared"] = chosen
     if mine.found is None:
         return row
-    full = grid.get(key._replace(method=FULL))
-    random = grid.get(key._replace(method=RANDOM))
-    ours = None if chosen is None else grid[key._replace(method=chosen)]
+    full, random, constant = (
+        grid.get(key._replace(method=name)) for name in (FULL, RANDOM, CONSTANT)
+    )
     row |= {
         "mean": mine.found.mean,
-        "standard_error": mine.found.standard_error,
-        "over": mine.found.over,
+        "standard_error": mine.sample.standard_error,
         "set_deviation": mine.found.set_deviation,
         "training_deviation": mine.found.training_deviation,
-        **_scores(mine),
         **_cost(mine.cells),
     }
-    if full is not None and full.found is not None and full.found.mean > 0:
-        share = share_kept(mine.found, full.found)
-        error = None if key.method == FULL else share.standard_error
-        row |= {"share_kept": share.value, "share_kept_error": error}
+    for metric, sample in mine.samples.items():
+        row |= {metric: sample.mean, f"{metric}_error": sample.standard_error}
+    if constant is not None:
+        row["chance"] = constant.mean
+        share = None if full is None else share_kept(mine, full, constant)
+        if share is not None:
+            row |= {"share_kept": share.value, "share_kept_error": share.standard_error}
     if random is not None and key.method != RANDOM:
         row |= _difference(difference(mine, random), VS_RANDOM)
-    if ours is not None and key.method != chosen:
-        row |= _difference(difference(ours, mine), _MARGIN)
+    if chosen is not None and key.method != chosen:
+        row |= _difference(difference(grid[key._replace(method=chosen)], mine), _MARGIN)
     return row
-
-
-def _scores(mine: Measured) -> dict[str, float]:
-    """Of every metric, averaged like the headline."""
-    found: dict[str, float] = {}
-    for metric in SCORES:
-        values = mine.cells[metric].tolist()
-        if not mine.cells[metric].isna().any():
-            scores = dict(zip(mine.scores, values, strict=True))
-            found[metric] = summarised(mine.cells, scores, mine.n_distinct_sets).mean
-    return found
 
 
 def _cost(cells: pd.DataFrame) -> dict[str, Any]:
@@ -193,17 +192,17 @@ def _cost(cells: pd.DataFrame) -> dict[str, Any]:
 
 
 def _difference(found: Difference | None, names: Sequence[str]) -> dict[str, Any]:
-    """The difference, its interval and verdict under these names; nothing without pairs."""
+    """The difference, its interval, p and verdict under these names; nothing without pairs."""
     if found is None:
         return {}
     low, high = found.interval or (None, None)
-    return dict(zip(names, (found.mean, low, high, found.verdict), strict=True))
+    return dict(zip(names, (found.mean, low, high, found.p, found.verdict), strict=True))
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """The same column types, even of an empty table."""
     types = {**dict.fromkeys(_TEXTS, "str"), **dict.fromkeys(_COUNTS, "int64")}
-    types |= {"runner_up": "bool", "overall_runner_up": "bool"}
+    types |= dict.fromkeys(_FLAGS, "bool")
     return table.astype({name: types.get(name, "float64") for name in table.columns})
 
 
@@ -224,4 +223,9 @@ def _ordered(grid: Mapping[Key, Measured]) -> list[Key]:
         ordered_methods(key.method for key in grid),
     )
     places = [{name: place for place, name in enumerate(order)} for order in orders]
-    return sorted(grid, key=lambda key: [p[name] for p, name in zip(places, key, strict=True)])
+
+    def place(key: Key) -> tuple[int, int, bool, int, int]:
+        corpus, budget, learner, method = (p[n] for p, n in zip(places, key, strict=True))
+        return corpus, budget, not grid[key].independent, learner, method
+
+    return sorted(grid, key=place)

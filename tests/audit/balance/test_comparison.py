@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from take.audit.balance.comparison import compare, holm, share_against
+from take.audit.balance.comparison import compare, share_against
 from take.audit.intervals import clopper_pearson
+from take.rows.corrections import holm
 
 
 @pytest.mark.parametrize("scale", ["difference", "ratio", "odds"])

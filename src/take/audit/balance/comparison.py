@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from take.audit.balance.report import Finding, Verdict, Where
 from take.audit.intervals import clopper_pearson
 from take.rows.arrays import Float64
+from take.rows.corrections import holm
 
 Scale = Literal["difference", "ratio", "odds"]
 
@@ -119,19 +120,6 @@ def share_against(
     low, high = clopper_pearson(k, n, confidence)
     tail = np.minimum(binom.cdf(k, n, known), binom.sf(k - 1, n, known))
     return Compared(k / n / known, low / known, high / known, np.minimum(1, 2 * tail))
-
-
-def holm(p: Float64) -> Float64:
-    """p-values corrected for all of them (Holm 1979).
-
-    >>> holm(np.array([0.01, 0.5, 0.02])).tolist()
-    [0.03, 0.5, 0.04]
-    """
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * np.arange(len(p), 0, -1)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(steps))
-    return adjusted
 
 
 def _value(p: Float64, q: Float64, scale: Scale) -> Float64:
