@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pandas as pd
-from take.evaluation.bootstrap import averaged, compare
-from take.evaluation.outcomes import Outcomes
 
+from take.evaluation.bootstrap import averaged, compare
 from take.evaluation.measured import Key, Measured, measured
 from take.evaluation.names import is_variant, ordered_budgets, ordered_corpora, ordered_methods
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.statistics import Difference
-from take.evaluation.summary import comparisons_table
 
 ALL_LEARNERS = "all learners"
 _COLUMNS = (
@@ -20,15 +19,18 @@ _COLUMNS = (
 )
 
 
-def ablation_table(cells: pd.DataFrame, outcomes: Outcomes, compared: str = "take") -> pd.DataFrame:
+def ablation_table(
+    cells: pd.DataFrame, outcomes: Outcomes, comparisons: pd.DataFrame, compared: str = "take"
+) -> pd.DataFrame:
     """`compared` minus each of its variants, with every learner and over all of them.
 
+    `comparisons` is `comparisons_table` of the cells.
     Learners that share a set do not count as more sets: they are averaged set by set.
     """
-    found = comparisons_table(cells, outcomes, compared)
-    found = found[(found["method"] == compared) & found["other"].map(is_variant).astype(bool)]
+    is_ours: pd.Series[bool] = comparisons["method"] == compared
+    found = comparisons[is_ours & comparisons["other"].map(is_variant).astype(bool)]
     by_learner = found.rename(columns={"other": "variant"})[list(_COLUMNS)]
-    grid = measured(cells, outcomes)
+    grid = measured(cells, outcomes) if len(found) else {}
     averages = []
     for corpus in ordered_corpora(key.corpus for key in grid):
         for budget in ordered_budgets(key.budget for key in grid if key.corpus == corpus):

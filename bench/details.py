@@ -7,23 +7,25 @@ from math import sqrt
 from typing import Any
 
 import pandas as pd
-from take.evaluation.outcomes import Outcomes
 
 from bench.ablation import ALL_LEARNERS, ablation_table
 from bench.in_short import budget_in_words
 from bench.markdown import both, code, folded, percent, points, table
 from take.evaluation.names import (
+    CONSTANT,
     FULL,
     meaning,
     ordered_corpora,
     ordered_learners,
     ordered_methods,
 )
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.summary import DIFFERENCE, VS_RANDOM
 from take.evaluation.tables import ABOVE, BELOW, MARKS, METRICS, number, seeds
 from take.text.format import MISSING
 
 Row = dict[Any, Any]
+_ONE_SET = (FULL, CONSTANT)
 
 
 def grid_sections(
@@ -62,9 +64,11 @@ def grid_sections(
         yield "\n\n".join(parts)
 
 
-def parts_section(cells: pd.DataFrame, outcomes: Outcomes, compared: str) -> str:
+def parts_section(
+    cells: pd.DataFrame, outcomes: Outcomes, comparisons: pd.DataFrame, compared: str
+) -> str:
     """What each part of TAKE is worth: its lead over itself with that part changed."""
-    found = ablation_table(cells, outcomes, compared)
+    found = ablation_table(cells, outcomes, comparisons, compared)
     if found.empty:
         return ""
     parts = [
@@ -141,11 +145,11 @@ def failures_section(cells: pd.DataFrame) -> str:
 def missing_section(summary: pd.DataFrame) -> str:
     """What was not run: methods by learner, among those with any cell at a corpus and budget.
 
-    Full data is trained on once; other methods are incomplete if they have fewer sets than most.
+    Full data and the constant have one set; others are incomplete with fewer sets than most.
     """
     lines = []
     for (corpus, budget), block in summary.groupby(["corpus", "budget"], sort=False):
-        usual = int(block.loc[block["method"] != FULL, "n_sets"].max() or 0)
+        usual = max(block.loc[~block["method"].isin(_ONE_SET), "n_sets"], default=0)
         methods = ordered_methods(block["method"])
         for learner in ordered_learners(block["learner"]):
             mine = block[block["learner"] == learner]
@@ -154,7 +158,7 @@ def missing_section(summary: pd.DataFrame) -> str:
             short = [
                 f"{code(name)} ({count} of {usual} sets)"
                 for name, count in sets.items()
-                if 0 < count < usual and name != FULL
+                if 0 < count < usual and name not in _ONE_SET
             ]
             if absent or short:
                 where = f"{code(corpus)} at {budget}, {code(learner)}"

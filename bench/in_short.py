@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from take.evaluation.headlines import count_wins, over_learners
 
 from bench.markdown import both, code, percent, points, table
+from take.evaluation.headlines import count_wins, over_learners
 from take.evaluation.names import CONSTANT, FULL, KINDS, RANDOM, is_competitor, ordered_learners
+from take.evaluation.statistics import CONFIDENCE
 from take.evaluation.summary import DIFFERENCE, compared_in
 from take.evaluation.tables import METRICS
+from take.rows.corrections import holm
 from take.text.format import MISSING, plural, share
 
 Row = dict[Any, Any]
@@ -52,29 +55,35 @@ def in_short(
 
 
 def not_shown(comparisons: pd.DataFrame, compared: str) -> str:
-    """The rivals that TAKE is worse than, and those that it is not shown to be better than."""
+    """The rivals that TAKE is worse than, and those that it is not shown to be better than.
+
+    Worse counts without a correction, better only after Holm's: what is against us needs less.
+    """
     rivals = comparisons[comparisons["method"] == compared]
     rivals = rivals[rivals["other"].map(is_competitor).astype(bool)]
-    if rivals.empty:
-        return f"{code(compared)} was compared with no rival."
-    parts = []
-    for verdicts, words in (
-        (["worse"], "is shown to be worse than"),
-        (["no difference shown"], "is not shown to be better than"),
-    ):
-        mine = rivals[rivals["verdict"].isin(verdicts)]
-        found = "; ".join(_listed(mine)) or "no rival"
-        parts.append(f"{code(compared)} {words} {found}.")
-    return " ".join(parts) + f" That is out of {plural(len(rivals), 'comparison')}."
+    known = rivals["p"].notna()
+    if not known.any():
+        return f"No difference of {code(compared)} to a rival was measured."
+    corrected = pd.Series(1.0, rivals.index)
+    corrected[known] = holm(rivals.loc[known, "p"].to_numpy(dtype=np.float64))
+    worse = rivals["verdict"] == "worse"
+    better = (corrected <= 1 - CONFIDENCE) & (rivals["difference"] > 0)
+    behind, open_ = ("; ".join(_listed(rivals[mine])) for mine in (worse, known & ~worse & ~better))
+    total = plural(int(known.sum()), "comparison")
+    return (
+        f"Where {code(compared)} is shown to be worse, even without a correction: "
+        f"{behind or 'nowhere'}. Where it is not shown to be better: {open_ or 'nowhere'}. In "
+        f"{int(better.sum())} of {total} with a rival it is shown to be better (Holm)."
+    )
 
 
 def _listed(rivals: pd.DataFrame) -> Iterator[str]:
     for (corpus, budget), block in rivals.groupby(["corpus", "budget"], sort=False):
         where = [
-            f"{', '.join(code(name) for name in mine['other'])} with {code(learner)}"
+            f"with {code(learner)} than {', '.join(code(name) for name in mine['other'])}"
             for learner, mine in block.groupby("learner", sort=False)
         ]
-        yield f"on {code(corpus)} at {budget}: {', '.join(where)}"
+        yield f"on {code(corpus)} at {budget} {', '.join(where)}"
 
 
 def budget_rows(summary: pd.DataFrame, corpus: str, budget: str) -> float | None:
@@ -111,7 +120,7 @@ def _medians(summary: pd.DataFrame, training_rows: Mapping[str, int], compared: 
             [
                 KINDS[bool(independent)],
                 code(corpus),
-                budget_in_words(summary, corpus, budget, training_rows),
+                budget_in_words(summary, str(corpus), str(budget), training_rows),
                 METRICS.get(metric, metric),
                 str(ours.get("learners", 0)),
                 f"**{_median(ours)}**",

@@ -67,7 +67,7 @@ def both_of(accuracy: object, macro_f1: object) -> str:
 
 
 def points(row: Mapping[Any, object], names: Sequence[str], decimals: int = 1) -> str:
-    """A difference in points, its interval and its verdict; `names` are the columns of these.
+    """A difference in points, its interval and verdict: the first three and the last of `names`.
 
     >>> points({"d": 0.041, "l": 0.02, "h": 0.062, "v": "better"}, "dlhv")
     '+4.1 [+2.0, +6.2] better'
@@ -80,7 +80,7 @@ def points(row: Mapping[Any, object], names: Sequence[str], decimals: int = 1) -
     text = _signed(mean, decimals)
     if low is not None and high is not None:
         text += f" [{_signed(low, decimals)}, {_signed(high, decimals)}]"
-    verdict = str(row.get(names[3]))
+    verdict = str(row.get(names[-1]))
     return f"{text} {verdict}" if verdict in ("better", "worse") else text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pandas as pd
-from take.evaluation.outcomes import Outcomes
 
 from bench.ceilings import ceilings_section
 from bench.details import (
@@ -28,6 +27,7 @@ from take.evaluation.names import (
     ordered_corpora,
     ordered_methods,
 )
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.summary import comparisons_table, summary_table
 from take.evaluation.tables import METRICS
 from take.text.format import MISSING
@@ -56,7 +56,7 @@ def results_page(
         ceilings_section(cells, rows),
         _compared_with_the_paper(paper, published),
         *grid_sections(summary, comparisons, rows),
-        parts_section(cells, known, compared),
+        parts_section(cells, known, comparisons, compared),
         cost_section(summary),
         failures_section(cells),
         missing_section(summary),

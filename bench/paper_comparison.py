@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 from pydantic import Field
-from take.evaluation.outcomes import Outcomes
 
 from bench.published import Published, PublishedFigure
 from take.corpus.budget import Budget
 from take.errors import InputError
 from take.evaluation.cells import Metric
 from take.evaluation.names import CONSTANT, FULL
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.summary import compared_in, summary_table
 from take.frozen import Frozen
 
@@ -112,6 +112,8 @@ class Comparison:
         return [str(title) for title in titles.unique() if title]
 
     def _rows(self, corpus: str, budget: str, metric: Metric) -> list[Row]:
+        if corpus not in self._corpora:
+            return []
         if (corpus, metric) not in self._summaries:
             mine = self._cells[self._cells["corpus"] == corpus]
             mine = mine[mine[metric].notna()]  # failed cells, and metrics of other tasks

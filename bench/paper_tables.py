@@ -9,6 +9,7 @@ from bench.markdown import Footnotes, code, percent, points, table
 from bench.paper_comparison import Comparison, Row, normal_budget
 from bench.published import PublishedFigure
 from take.evaluation.names import DISTILLED, FULL, RANDOM
+from take.evaluation.summary import VS_RANDOM
 from take.evaluation.tables import METRICS, score
 from take.text.format import MISSING, share
 
@@ -101,8 +102,7 @@ def gains_table(paper: Comparison) -> str:
                 )
                 theirs = f"{take.mean - random.mean:+.2f}" if take and random else MISSING
                 row = paper.ours(corpus, "take", backbone, budget) or {}
-                names = [f"vs_random{part}" for part in ("", "_low", "_high", "_verdict")]
-                rows.append([title, _BACKBONES[backbone], theirs, points(row, names, 2)])
+                rows.append([title, _BACKBONES[backbone], theirs, points(row, VS_RANDOM, 2)])
                 title = ""
     body = table(["", "learner", "the paper's", "ours, 95 % interval"], rows, left=2)
     return "\n\n".join(part for part in (body, str(notes)) if part)

@@ -221,7 +221,7 @@ def accuracy(evidence: ReportEvidence) -> list[dict[str, Any]]:
         {
             "headline": _headline(table, str(learner)),
             "learner": table["learner_title"].iloc[0] or str(learner),
-            "kind": kind_of(table.iloc[0]),
+            "kind": kind_of(table.iloc[0].to_dict()),
             "methods": table["method"].tolist(),
             "chart": intervals(
                 [_score(row) for _, row in table.iterrows()],
