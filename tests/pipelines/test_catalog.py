@@ -162,7 +162,8 @@ def test_a_new_table_or_file_is_one_or_the_other() -> None:
         "audit.membership_scores",
         "audit.slice_accuracy",
         "audit.accuracy_summary",
-        "evaluation_predictions",
+        "evaluation_outcomes",
+        "benchmark_outcomes",
     }
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}

@@ -16,6 +16,8 @@ from take.errors import TakeError
 from take.frozen import Frozen
 
 Metric = Literal["accuracy", "macro_f1", "accuracy_f1"]
+Kind = Literal["independent", "same_features"]
+"""Of learners: those that see through the selector's features are shown apart."""
 
 
 class CellResult(Frozen):
@@ -100,38 +102,79 @@ class Score(Frozen):
     """The score of one method with one learner; shares of 1."""
 
     mean: float
+    """Of the corpus's headline metric."""
     standard_error: float | None
+    """Over training sets and evaluation rows."""
+    accuracy: float | None
+    macro_f1: float | None
     share_kept: float | None
-    """Of the learner's score on the full corpus."""
+    """Of the gain from full data over a constant prediction."""
     above_random: float | None
+    independent: bool
     seeds: int
+
+
+class OverLearners(Frozen):
+    """The scores of one method over the learners of a kind."""
+
+    median: float
+    lowest: float
+    highest: float
+    share_kept: float | None
+    """The median."""
+    learners: int
 
 
 class EvaluationReport(Frozen):
     """The scores by corpus and budget, learner and method, for MLflow and for programs.
 
-    `scores["sst2 20/class"]["lr"]["take"].mean`
+    `scores["sst2 20/class"]["textcnn"]["take"].mean`
     """
 
     cells: int
     failed_cells: int
     hours: float
     """Of training and prediction, added up."""
+    headline: dict[str, float]
+    """Of the compared method: the median over independent learners, never the best of them."""
+    learners: dict[str, dict[Kind, dict[str, OverLearners]]]
     scores: dict[str, dict[str, dict[str, Score]]]
 
     @classmethod
-    def of(cls, cells: pd.DataFrame, summary: pd.DataFrame) -> EvaluationReport:
-        """The report on a table of cells and its summary."""
+    def of(
+        cls, cells: pd.DataFrame, summary: pd.DataFrame, over_learners: pd.DataFrame
+    ) -> EvaluationReport:
+        """The report on a table of cells, its summary, and that over learners."""
         scores: dict[str, dict[str, dict[str, Score]]] = {}
+        compared = {}
         for row in summary[summary["mean"].notna()].to_dict("records"):
-            place = scores.setdefault(f"{row['corpus']} {row['budget']}", {})
-            place.setdefault(row["learner"], {})[row["method"]] = Score(
+            place = f"{row['corpus']} {row['budget']}"
+            compared[place] = row["compared"]
+            scores.setdefault(place, {}).setdefault(row["learner"], {})[row["method"]] = Score(
                 mean=row["mean"],
                 standard_error=_number(row["standard_error"]),
+                accuracy=_number(row["accuracy"]),
+                macro_f1=_number(row["macro_f1"]),
                 share_kept=_number(row["share_kept"]),
                 above_random=_number(row["vs_random"]),
+                independent=row["independent"],
                 seeds=int(row["n_sets"]),
             )
+        learners: dict[str, dict[Kind, dict[str, OverLearners]]] = {}
+        headline = {}
+        for row in over_learners.to_dict("records"):
+            place = f"{row['corpus']} {row['budget']}"
+            kind: Kind = "independent" if row["independent"] else "same_features"
+            found = OverLearners(
+                median=row["median"],
+                lowest=row["lowest"],
+                highest=row["highest"],
+                share_kept=_number(row["share_median"]),
+                learners=row["learners"],
+            )
+            learners.setdefault(place, {}).setdefault(kind, {})[row["method"]] = found
+            if row["independent"] and row["method"] == compared[place]:
+                headline[place] = found.median
         # A cell that is listed under several seeds was computed once.
         single = cells[~cells["fingerprint"].duplicated() | (cells["fingerprint"] == "")]
         seconds = float((single["training_seconds"] + single["prediction_seconds"]).sum())
@@ -139,6 +182,8 @@ class EvaluationReport(Frozen):
             cells=len(cells),
             failed_cells=int(cells["error"].notna().sum()),
             hours=round(seconds / 3600, 3),
+            headline=headline,
+            learners=learners,
             scores=scores,
         )
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from textwrap import wrap
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from take.evaluation.layout import GREY, empty, in_panels, mark_blocks, titled
 from take.evaluation.names import (
     FULL,
     RANDOM,
     is_variant,
     ordered_corpora,
-    ordered_learners,
     ordered_methods,
 )
 
 # Visible on white and on black.
-_BLUE, _ORANGE, _GREY = "#3b7ec4", "#d98c3f", "#9a9a9a"
+_BLUE, _ORANGE = "#3b7ec4", "#d98c3f"
 _COLOURS = (
     *("#4f9a6b", "#c2566a", "#8d70b8", "#a3804f", "#c774a8", "#6b8e9e", "#a3a13b"),
     *("#d98c3f", "#5fa8a0"),
 )
-_ROW_HEIGHT, _PANEL_HEIGHT = 26, 330
-_GRID = "rgba(136, 136, 136, 0.2)"
+_ROW_HEIGHT = 26
 
 
 def budget_figure(summary: pd.DataFrame) -> Any:
@@ -36,12 +34,16 @@ def budget_figure(summary: pd.DataFrame) -> Any:
     panels = [
         (corpus, learner)
         for corpus in ordered_corpora(scored["corpus"])
-        for learner in ordered_learners(scored.loc[scored["corpus"] == corpus, "learner"])
+        for learner in _learners(scored[scored["corpus"] == corpus])
         if scored.loc[_are(scored, corpus, learner), "budget_rows"].nunique() > 1
     ]
     if not panels:
-        return _empty("No curve: it takes two budgets or more of one corpus and learner")
-    figure = _panels([f"{corpus}, {learner}" for corpus, learner in panels], columns=3)
+        return empty("No curve: it takes two budgets or more of one corpus and learner")
+    titles = [
+        f"{corpus}, {learner}<br>{_kind(scored[_are(scored, corpus, learner)])}"
+        for corpus, learner in panels
+    ]
+    figure = in_panels(titles, columns=3)
     colours = _colours(scored)
     shown = set()
     for place, (corpus, learner) in enumerate(panels):
@@ -68,11 +70,11 @@ def budget_figure(summary: pd.DataFrame) -> Any:
     figure.update_xaxes(title_text="rows (logarithmic)", type="log", tickvals=ticks, ticktext=ticks)
     figure.update_yaxes(title_text="%", title_standoff=2)
     caption = (
-        "Mean score and standard error over training sets, by the rows that the budget allows "
-        "(eda adds altered copies to them). Dashed: all rows. The higher a line is on the left, "
-        "the fewer rows it needs."
+        "Mean score and standard error over training sets and evaluation rows, by the rows that "
+        "the budget allows (eda adds altered copies to them). Dashed: all rows. The higher a line "
+        "is on the left, the fewer rows it needs."
     )
-    return _titled(figure, "What more rows bring", caption)
+    return titled(figure, "What more rows bring", caption)
 
 
 def margins_figure(comparisons: pd.DataFrame) -> Any:
@@ -84,11 +86,14 @@ def margins_figure(comparisons: pd.DataFrame) -> Any:
     is_chosen = comparisons["method"] == groups["method"].transform("last")
     margins = comparisons[comparisons["difference"].notna() & is_chosen]
     if margins.empty:
-        return _empty("No margins: neither take nor distilled was run together with another method")
+        return empty("No margins: neither take nor distilled was run together with another method")
     compared = " and ".join(margins["method"].unique())
     methods = ordered_methods(margins["other"])[::-1]
-    columns = margins[["corpus", "budget", "learner"]].drop_duplicates()
-    places = [(str(c), str(b), str(learner)) for c, b, learner in columns.to_numpy().tolist()]
+    blocks = {
+        (str(c), str(b), str(learner)): f"{c}<br>{b}<br>{_kind(its)}"
+        for (c, b, learner), its in margins.groupby(["corpus", "budget", "learner"], sort=False)
+    }
+    places = list(blocks)
     values: dict[tuple[str, ...], float] = {}
     texts: dict[tuple[str, ...], str] = {}
     for row in margins.to_dict("records"):
@@ -130,21 +135,21 @@ def margins_figure(comparisons: pd.DataFrame) -> Any:
         tickangle=0 if len(places) <= 8 else -60,
     )
     figure.update_yaxes(showgrid=False)
-    _mark_blocks(figure, [f"{corpus}<br>{budget}" for corpus, budget, _ in places])
+    mark_blocks(figure, list(blocks.values()))
     n_shown = sum(not text.startswith("(") for text in texts.values())
     caption = (
-        f"Points by which {compared} scores above the method named on the left, on the same seeds: "
-        f"blue, {compared} is above; orange, below. In brackets: no difference is shown, as the "
-        f"95 % interval includes 0 or is missing. One is shown in {n_shown} of {len(texts)} cells."
+        f"Points by which {compared} scores above the method named on the left: blue, {compared} "
+        "is above; orange, below. In brackets: no difference is shown, as the 95 % interval over "
+        f"sets and rows includes 0 or is missing. It is shown in {n_shown} of {len(texts)} cells."
     )
-    return _titled(figure, f"What {compared} gains over each method", caption)
+    return titled(figure, f"What {compared} gains over each method", caption)
 
 
 def scores_figure(summary: pd.DataFrame) -> Any:
     """The score of each method with each learner; TAKE's variants are in the margins figure."""
     scored = summary[(summary["n_cells"] > 0) & ~summary["method"].map(is_variant).astype(bool)]
     if scored.empty:
-        return _empty("No scores: no cell was evaluated, or all failed")
+        return empty("No scores: no cell was evaluated, or all failed")
     blocks = [
         group[group["budget"] == group["budget"].mode().iloc[0]]
         for _, group in scored.groupby("corpus", sort=False)
@@ -153,10 +158,10 @@ def scores_figure(summary: pd.DataFrame) -> Any:
     methods = ordered_methods(name for block in blocks for name in block["method"])[::-1]
     panels: list[pd.DataFrame | None] = []
     for block in blocks:
-        learners = ordered_learners(block["learner"])
+        learners = _learners(block)
         panels += [block[block["learner"] == learner] for learner in learners]
         panels += [None] * (width - len(learners))
-    figure = _panels(
+    figure = in_panels(
         [_panel_title(panel, is_alone=len(blocks) == 1) for panel in panels],
         columns=width,
         height=90 + _ROW_HEIGHT * len(methods),
@@ -182,12 +187,12 @@ def scores_figure(summary: pd.DataFrame) -> Any:
         f" Dotted: {compared}. Open dots: not shown to differ from it at 95 %." if compared else ""
     )
     caption = (
-        f"Mean score and standard error; without bars, a single observation.{against} Of each "
-        "corpus, the budget with the most scores."
+        f"Mean score and standard error over sets and rows; without bars, not measured.{against} "
+        "Of each corpus, the budget with the most scores."
     )
     alone = f": {blocks[0]['corpus'].iloc[0]}, {blocks[0]['budget'].iloc[0]}"
     where = alone if len(blocks) == 1 else ""
-    return _titled(figure, f"Scores of learners with each training set{where}", caption)
+    return titled(figure, f"Scores of learners with each training set{where}", caption)
 
 
 def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
@@ -206,29 +211,31 @@ def _dots(panel: pd.DataFrame, colours: Mapping[str, str]) -> Any:
             "symbol": ["circle" if filled else "circle-open" for filled in is_filled],
             "line": {"width": 2, "color": own},
         },
-        error_x=_errors(panel["standard_error"], _GREY),
+        error_x=_errors(panel["standard_error"], GREY),
         showlegend=False,
         hovertemplate="%{y}: %{x:.1f} %<extra></extra>",
     )
 
 
 def _panel_title(panel: pd.DataFrame | None, *, is_alone: bool) -> str:
-    """The learner; with its corpus, if there are several."""
+    """The learner and its kind; with its corpus, if there are several."""
     if panel is None:
         return ""
     first = panel.iloc[0]
     where = "" if is_alone else f"{first['corpus']}, {first['budget']}<br>"
-    return f"{where}{first['learner']}"
+    return f"{where}{first['learner']}<br>{_kind(panel)}"
 
 
-def _mark_blocks(figure: Any, names: Sequence[str]) -> None:
-    """The corpora above their columns, and lines between them."""
-    for name in dict.fromkeys(names):
-        first, count = names.index(name), names.count(name)
-        place = {"x": first + (count - 1) / 2, "y": 1, "yref": "paper", "yanchor": "bottom"}
-        figure.add_annotation(text=name, showarrow=False, font={"size": 11}, **place)
-        if first:
-            figure.add_vline(x=first - 0.5, line_color=_GREY, line_width=1)
+def _learners(table: pd.DataFrame) -> list[str]:
+    """Independent ones first, as the rows of the table are ordered."""
+    first = table.drop_duplicates("learner").sort_values(
+        "independent", ascending=False, kind="stable"
+    )
+    return first["learner"].tolist()
+
+
+def _kind(table: pd.DataFrame) -> str:
+    return "independent" if table["independent"].iloc[0] else "selector's features"
 
 
 def _budget_rows(summary: pd.DataFrame) -> pd.Series[float]:
@@ -244,55 +251,10 @@ def _are(table: pd.DataFrame, corpus: str, learner: str) -> pd.Series[bool]:
 
 
 def _colours(table: pd.DataFrame) -> dict[str, str]:
-    known = {FULL: _GREY, RANDOM: _ORANGE} | dict.fromkeys(table["compared"].dropna(), _BLUE)
+    known = {FULL: GREY, RANDOM: _ORANGE} | dict.fromkeys(table["compared"].dropna(), _BLUE)
     others = [name for name in ordered_methods(table["method"]) if name not in known]
     return {name: _COLOURS[n % len(_COLOURS)] for n, name in enumerate(others)} | known
 
 
 def _errors(values: pd.Series[float], colour: str) -> dict[str, Any]:
     return {"array": (100 * values).tolist(), "color": colour, "thickness": 1.5, "width": 4}
-
-
-def _panels(
-    titles: Sequence[str], columns: int, height: int = _PANEL_HEIGHT, shared_y: bool = False
-) -> Any:
-    """Panels in rows, all of the same height, with the legend below."""
-    from plotly.subplots import make_subplots
-
-    columns = min(columns, len(titles))
-    rows = -(-len(titles) // columns)
-    total = height * rows + 200
-    figure = make_subplots(
-        rows=rows,
-        cols=columns,
-        subplot_titles=titles,
-        shared_yaxes="all" if shared_y else False,
-        horizontal_spacing=(0.1 if shared_y else 0.2) / columns,
-        vertical_spacing=130 / total if rows > 1 else 0,
-    )
-    figure.update_annotations(font_size=13)
-    # kedro-viz applies its dark theme to the first panel's axes only.
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(gridcolor=_GRID, zerolinecolor=_GRID)
-    legend = {"orientation": "h", "y": -70 / (total - 200), "yanchor": "top"}
-    return figure.update_layout(template="plotly_white", height=total, legend=legend)
-
-
-def _titled(figure: Any, headline: str, caption: str, width: int = 160) -> Any:
-    """The figure with a title and a caption."""
-    lines = "<br>".join(wrap(caption, width))
-    text = f"<b>{headline}</b><br><span style='font-size:11px;color:#888'>{lines}</span>"
-    # The title's distance from the upper edge is in pixels, whatever the figure's height.
-    title = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 18}}
-    return figure.update_layout(title=title, margin={"t": 140})
-
-
-def _empty(text: str) -> Any:
-    """A figure that says what is missing."""
-    from plotly.graph_objects import Figure
-
-    figure = Figure()
-    figure.add_annotation(text=text, showarrow=False, font={"size": 15, "color": "#888"})
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return figure.update_layout(template="plotly_white", height=240)

@@ -143,10 +143,8 @@ def judged(mean: float, parts: Sequence[Part], pairs: int = 0) -> Difference:
     variance = sum(part.variance for part in parts)
     if variance < EQUAL**2:
         # Equal predictions; or opposite ones on so few rows that nothing can be said.
-        is_equal = abs(mean) < EQUAL
-        return (
-            Difference(mean, 0.0, Interval(0.0, 0.0), 1.0, pairs) if is_equal else Difference(mean)
-        )
+        none = Difference(mean, pairs=pairs)
+        return replace(none, interval=Interval(0, 0), p=1.0) if abs(mean) < EQUAL else none
 
     def beyond(p: float) -> float:
         return abs(mean) - _reach(parts, p)

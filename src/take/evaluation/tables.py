@@ -9,14 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from take.evaluation.names import FULL, ordered_learners, ordered_methods
-from take.text.format import MISSING, percent
+from take.evaluation.names import KINDS, ordered_learners, ordered_methods
+from take.text.format import MISSING
 
 WIDTH = 100
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro F1", "accuracy_f1": "(accuracy + F1) / 2"}
 # Where a method is, seen from the one that is compared.
 BELOW, ABOVE = "▼", "▲"
 MARKS = {"better": BELOW, "worse": ABOVE}
+_BOTH = ("accuracy", "macro_f1")
 _GAP = 2
 _UNLIMITED = 10_000
 
@@ -24,34 +25,47 @@ _UNLIMITED = 10_000
 def readable_table(summary: pd.DataFrame, width: int = WIDTH) -> str:
     """Methods down, learners across: mean ± standard error in %, at most `width` columns wide.
 
+    First the headline metric, then the other one; independent learners first.
+
     >>> from take.evaluation.cells import CellResult, cells_table
     >>> from take.evaluation.summary import summary_table
     >>> cells = cells_table([
     ...     CellResult(corpus="films", budget="2/class", method=method, learner="lr", set_seed=seed,
-    ...         training_seed=0, accuracy=accuracy + gain * seed, set_digest=f"{method}{seed}",
-    ...         rows=4, evaluation_rows=1000, learner_title="logistic regression on TF-IDF")
-    ...     for method, accuracy, gain in (("random", 0.6, 0), ("take", 0.7, 0.004))
-    ...     for seed in range(5)])
-    >>> print(readable_table(summary_table(cells, {})))
-    films, 2/class: accuracy in %
+    ...         training_seed=0, accuracy=accuracy, macro_f1=accuracy - 0.02, rows=4,
+    ...         independent=False, set_digest=f"{method}{seed}", evaluation_rows=1000,
+    ...         learner_title="logistic regression on TF-IDF")
+    ...     for method, accuracy in (("random", 0.6), ("take", 0.7)) for seed in range(5)])
+    >>> print(readable_table(summary_table(cells)))
+    films, 2/class: accuracy in %, learners in the selector's feature spaces
     <BLANKLINE>
             seeds  lr
-    random  5      60.0 ± 0.0 ▼
-    take    5      70.8 ± 0.3
+    random  5      60.0
+    take    5      70.0
+    <BLANKLINE>
+    films, 2/class: macro F1 in %, learners in the selector's feature spaces
+    <BLANKLINE>
+            seeds  lr
+    random  5      58.0
+    take    5      68.0
     <BLANKLINE>
     lr  logistic regression on TF-IDF; evaluated on 1,000 rows
     <BLANKLINE>
-    ±      standard error over training sets, or over the trainings of a single set
+    ±      standard error over training sets and evaluation rows
     seeds  distinct sets × trainings on each
-    ▼ ▲    shown to be below or above take: the 95 % interval of paired differences excludes 0
+    no ±   not measured: predictions were not stored, or a single one of many sets
+    ▼ ▲    nowhere: no method is shown to be below or above take at 95 %
     """
     if summary.empty:
         return "Nothing was evaluated: there are no scores."
     blocks = []
     for (corpus, budget), block in summary.groupby(["corpus", "budget"], sort=False):
-        metric = str(block["metric"].iloc[0])
-        blocks.append(f"{corpus}, {budget}: {METRICS.get(metric, metric)} in %")
-        blocks += _tables(block, width)
+        headline = str(block["metric"].iloc[0])
+        for metric in (headline, *(name for name in _BOTH if name != headline)):
+            for kind, its in block.groupby("independent", sort=False):
+                if metric != headline and its[metric].isna().all():
+                    continue
+                title = f"{corpus}, {budget}: {METRICS[metric]} in %, {KINDS[bool(kind)]}"
+                blocks += [title, *_tables(its, metric, width)]
         failures = "; ".join(_failures(block))
         if failures:
             blocks.append(_drawn([("failed", failures)], width))
@@ -87,19 +101,23 @@ def seeds(of_method: pd.DataFrame) -> str:
     return str(sets) if trainings == 1 else f"{sets} × {trainings}"
 
 
-def _tables(block: pd.DataFrame, width: int) -> Iterator[str]:
+def _tables(block: pd.DataFrame, metric: str, width: int) -> Iterator[str]:
     """The learners next to each other, as many per table as fit."""
     methods = ordered_methods(block["method"])
+    is_headline = metric == block["metric"].iloc[0]
     by_place = {(str(r["learner"]), str(r["method"])): r for r in block.to_dict("records")}
     columns = {
-        learner: [learner, *(_cell(by_place.get((learner, name))) for name in methods)]
+        learner: [
+            learner,
+            *(_cell(by_place.get((learner, name)), metric, is_headline) for name in methods),
+        ]
         for learner in ordered_learners(block["learner"])
     }
     first = ["", *methods]
     counts = ["seeds", *(seeds(block[block["method"] == name]) for name in methods)]
     kept = {learner: _kept(block[block["learner"] == learner]) for learner in columns}
-    if set(kept.values()) != {MISSING}:
-        first.append(f"{block['compared'].dropna().iloc[0]} / {FULL}")
+    if is_headline and set(kept.values()) != {MISSING}:
+        first.append("kept above chance")
         counts.append("")
         for learner, column in columns.items():
             column.append(kept[learner])
@@ -108,19 +126,25 @@ def _tables(block: pd.DataFrame, width: int) -> Iterator[str]:
         yield _drawn(list(zip(first, counts, *group, strict=True)), _UNLIMITED)
 
 
-def _cell(row: Mapping[Any, object] | None) -> str:
+def _cell(row: Mapping[Any, object] | None, metric: str, is_headline: bool) -> str:
+    """The score; in the headline metric, marked if the difference from the compared is shown."""
     if row is None:
         return ""
     if not row["n_cells"]:
         return "failed"
-    mark = MARKS.get(str(row["margin_verdict"]), "")
-    return f"{score(row)} {mark}".rstrip()
+    mark = MARKS.get(str(row["margin_verdict"]), "") if is_headline else ""
+    mine = {"mean": row[metric], "standard_error": row[f"{metric}_error"]}
+    return f"{score(mine)} {mark}".rstrip()
 
 
 def _kept(of_learner: pd.DataFrame) -> str:
-    """The share of the full-data score that the compared method keeps."""
+    """The share of the gain from full data that the compared method keeps."""
     ours = of_learner[of_learner["method"] == of_learner["compared"]]
-    return percent(number(ours["share_kept"].iloc[0]) if len(ours) else None)
+    if ours.empty:
+        return MISSING
+    share, error = (number(ours[name].iloc[0]) for name in ("share_kept", "share_kept_error"))
+    spread = "" if error is None else f" ± {100 * error:.1f}"
+    return MISSING if share is None else f"{100 * share:.1f}{spread}"
 
 
 def _failures(block: pd.DataFrame) -> Iterator[str]:
@@ -144,16 +168,19 @@ def _learners(summary: pd.DataFrame) -> list[tuple[str, str]]:
 
 def _legend(summary: pd.DataFrame) -> list[tuple[str, str]]:
     legend = [
-        ("±", "standard error over training sets, or over the trainings of a single set"),
+        ("±", "standard error over training sets and evaluation rows"),
         ("seeds", "distinct sets × trainings on each"),
     ]
-    if summary["standard_error"].isna().any():
-        what = "one observation: a single run, or a method and a learner that draw nothing"
+    if (summary["standard_error"].isna() & (summary["n_cells"] > 0)).any():
+        what = "not measured: predictions were not stored, or a single one of many sets"
         legend.append(("no ±", what))
     names = " or ".join(summary["compared"].dropna().unique())
+    if names and summary["share_kept"].notna().any():
+        what = f"{names}: % of the gain from full data over a constant prediction that is kept"
+        legend.append(("kept above chance", what))
     shown = f"shown to be below or above {names}"
     if summary["margin_verdict"].isin(list(MARKS)).any():
-        what = f"{shown}: the 95 % interval of paired differences excludes 0"
+        what = f"{shown}: the 95 % interval of the difference excludes 0, over sets and rows"
         legend.append((f"{BELOW} {ABOVE}", what))
     elif names:
         legend.append((f"{BELOW} {ABOVE}", f"nowhere: no method is {shown} at 95 %"))

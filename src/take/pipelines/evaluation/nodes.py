@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -11,15 +12,18 @@ import pandas as pd
 from take.datasets.sources import PreparedCorpora
 from take.encoder.embeddings import Embeddings
 from take.encoder.encode import Encoder
-from take.evaluation.cells import CellResult, EvaluationReport, Metric, cells_table
+from take.evaluation.cells import CellResult, EvaluationReport, cells_table
 from take.evaluation.figures import budget_figure, margins_figure, scores_figure
 from take.evaluation.grid import Grid
 from take.evaluation.grid_settings import BenchmarkSettings, EvaluationSettings, LearnerChoices
+from take.evaluation.headlines import count_wins, over_learners
 from take.evaluation.names import DISTILLED
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.prepared_corpus import PreparedCorpus
+from take.evaluation.sealed_split import SealedSplit
 from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
-from take.evaluation.tables import readable_table
+from take.evaluation.tables import WIDTH, readable_table
 from take.learners import SentenceVectors, Shared
 from take.reuse.provenance import code_version
 from take.scoring.diagnostics import StudyReport
@@ -32,11 +36,11 @@ _logger = logging.getLogger(__name__)
 
 
 class Evaluated(NamedTuple):
-    """The outputs of `evaluate_distilled`."""
+    """The outputs of `evaluate_distilled` and `run_benchmark`."""
 
     cells: pd.DataFrame
-    predictions: pd.DataFrame
-    """Of the cells of the distilled rows: the audit reads accuracy by slice off them."""
+    outcomes: pd.DataFrame
+    """Predictions of the cells, and true labels: errors over evaluation rows, accuracy by slice."""
 
 
 class Summarised(NamedTuple):
@@ -96,7 +100,8 @@ def evaluate_distilled(
     runs = settings.runs(str(budget))
     experiments = prepared.experiments(runs, encoder, scoring, selection, shared, folder)
     cells = cells_table(grid.run(experiments))
-    return Evaluated(cells, store.predictions_table(cells, DISTILLED))
+    splits = {experiment.corpus: experiment.split for experiment in experiments}
+    return Evaluated(cells, Outcomes.collected(cells, splits, store).table())
 
 
 def run_benchmark(
@@ -107,7 +112,7 @@ def run_benchmark(
     selection: SelectionSettings,
     choices: LearnerChoices,
     settings: BenchmarkSettings,
-) -> pd.DataFrame:
+) -> Evaluated:
     """Every cell of the grid, corpus by corpus; cells computed before are reused."""
     names = settings.corpora or tuple(corpora)
     corpora.check(names)
@@ -116,33 +121,36 @@ def run_benchmark(
         choices.of(learner)
     for name in names:
         settings.check(name, corpora.labels(name))
+    store = CellStore(folder)
     grid = Grid(
-        settings.grid.with_selection(selection),
-        choices,
-        CellStore(folder),
-        code_version(),
-        settings.stored,
+        settings.grid.with_selection(selection), choices, store, code_version(), settings.stored
     )
     shared = _shared(encoder, folder, choices)
     cells: list[CellResult] = []
+    splits: dict[str, SealedSplit] = {}
     for name in names:
         prepared = corpora[name]
         _logger.info("Corpus %s: %s rows.", name, f"{len(prepared.corpus):,}")
         runs = settings.runs(name)
-        cells += grid.run(prepared.experiments(runs, encoder, scoring, selection, shared, folder))
-    return cells_table(cells)
+        experiments = prepared.experiments(runs, encoder, scoring, selection, shared, folder)
+        cells += grid.run(experiments)
+        splits |= {experiment.corpus: experiment.split for experiment in experiments}
+    found = cells_table(cells)
+    return Evaluated(found, Outcomes.collected(found, splits, store).table())
 
 
-def summarise_cells(cells: pd.DataFrame, metrics: dict[str, Metric]) -> Summarised:
+def summarise_cells(cells: pd.DataFrame, outcomes: pd.DataFrame) -> Summarised:
     """Tables, report and plots of the cells; the distilled rows, or `take`, are compared."""
     compared = DISTILLED if (cells["method"] == DISTILLED).any() else "take"
-    summary = summary_table(cells, metrics, compared)
-    comparisons = comparisons_table(cells, metrics, compared)
+    known = Outcomes.of(outcomes)
+    summary = summary_table(cells, known, compared)
+    comparisons = comparisons_table(cells, known, compared)
+    sentences = count_wins(comparisons, compared).sentences()
     return Summarised(
         summary,
         comparisons,
-        EvaluationReport.of(cells, summary),
-        readable_table(summary),
+        EvaluationReport.of(cells, summary, over_learners(summary)),
+        "\n\n".join([readable_table(summary), *("\n".join(wrap(one, WIDTH)) for one in sentences)]),
         scores_figure(summary),
         margins_figure(comparisons),
     )

@@ -36,19 +36,18 @@ _PREPARED = [
 
 
 def create_pipeline(namespace: Literal["evaluation", "benchmark"] = "evaluation") -> Pipeline:
-    """Training sets and evaluation split → cells, tables, plots."""
-    settings, cells = f"params:{namespace}", f"{namespace}_cells"
+    """Training sets and evaluation split → cells and outcomes, tables, plots."""
+    settings = f"params:{namespace}"
+    evaluated = [f"{namespace}_cells", f"{namespace}_outcomes"]
     if namespace == "evaluation":
         inputs = [*_PREPARED, *_SHARED, "params:distillation.budget", settings]
-        exposed = [cells, "evaluation_predictions"]
-        nodes = [step(evaluate_distilled, inputs, exposed)]
+        nodes = [step(evaluate_distilled, inputs, evaluated)]
     else:
         inputs = ["prepared_corpora", *_SHARED, settings]
-        exposed = [cells]
         nodes = [
-            step(run_benchmark, inputs, cells),
+            step(run_benchmark, inputs, evaluated),
             step(plot_budgets, ["summary"], "budget_plot"),
         ]
     outputs = ["summary", "comparisons", "report", "table", "scores_plot", "margins_plot"]
-    nodes.append(step(summarise_cells, [cells, f"{settings}.metrics"], outputs))
-    return stage(namespace, nodes, exposed=exposed)
+    nodes.append(step(summarise_cells, evaluated, outputs))
+    return stage(namespace, nodes, exposed=evaluated)
