@@ -13,7 +13,7 @@ PARAMS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TOKENIZERS_PARALLELISM ?= true
 
-.PHONY: help distill estimate evaluate results check test fuzz lint format types bench viz mlflow verify lock clean
+.PHONY: help distill estimate evaluate benchmark results check test fuzz lint format types bench viz mlflow verify lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -44,8 +44,13 @@ estimate: .venv/installed  ## What `make distill` will take: time, memory, disk 
 evaluate: .venv/installed  ## Train models on the distilled rows and on those of other methods (after distill)
 	$(BIN)/kedro run --pipeline=evaluation $(if $(PARAMS),--params=$(PARAMS))
 
-results: .venv/installed  ## Write docs/results.md from its cells (CELLS=... for others)
-	$(BIN)/python -m bench.results $(CELLS)
+# RAW: folder of corpora; VECTORS: word vectors; DILM: DiLM's sets; CORPORA="sst2 mrpc"; POOLS of each; QUICK=1: no page.
+benchmark: .venv/installed  ## The whole grid and docs/results.md, at one commit (RAW=... CORPORA=... QUICK=1 for minutes)
+	@$(BIN)/python -m bench.run --raw="$(RAW)" --vectors="$(VECTORS)" --dilm="$(DILM)" --corpora="$(CORPORA)" \
+	  --pools=$(or $(POOLS),2) --params="$(PARAMS)" $(if $(filter-out 0,$(QUICK)),--quick)
+
+results: .venv/installed  ## Write docs/results.md from its cells (MADE=data/08_reporting/benchmark for others)
+	$(BIN)/python -m bench.results $(MADE)
 
 # One thread each: two processes that both want both cores are slower than one.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2

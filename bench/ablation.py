@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
-from take.evaluation.cells import Metric
+from take.evaluation.bootstrap import averaged, compare
 from take.evaluation.measured import Key, Measured, measured
 from take.evaluation.names import is_variant, ordered_budgets, ordered_corpora, ordered_methods
-from take.evaluation.statistics import Cell, Difference, paired_difference
-from take.evaluation.summary import comparisons_table
+from take.evaluation.outcomes import Outcomes
+from take.evaluation.statistics import Difference
 
 ALL_LEARNERS = "all learners"
 _COLUMNS = (
@@ -20,17 +20,17 @@ _COLUMNS = (
 
 
 def ablation_table(
-    cells: pd.DataFrame, headline: Mapping[str, Metric], compared: str = "take"
+    cells: pd.DataFrame, outcomes: Outcomes, comparisons: pd.DataFrame, compared: str = "take"
 ) -> pd.DataFrame:
     """`compared` minus each of its variants, with every learner and over all of them.
 
-    Learners that share a set do not count as more sets: scores are averaged over learners set by
-    set, and the interval is over sets.
+    `comparisons` is `comparisons_table` of the cells.
+    Learners that share a set do not count as more sets: they are averaged set by set.
     """
-    found = comparisons_table(cells, headline, compared)
-    found = found[(found["method"] == compared) & found["other"].map(is_variant).astype(bool)]
+    is_ours: pd.Series[bool] = comparisons["method"] == compared
+    found = comparisons[is_ours & comparisons["other"].map(is_variant).astype(bool)]
     by_learner = found.rename(columns={"other": "variant"})[list(_COLUMNS)]
-    grid = measured(cells, headline)
+    grid = measured(cells, outcomes) if len(found) else {}
     averages = []
     for corpus in ordered_corpora(key.corpus for key in grid):
         for budget in ordered_budgets(key.budget for key in grid if key.corpus == corpus):
@@ -49,25 +49,7 @@ def ablation_table(
 
 def _over_learners(grid: Mapping[Key, Measured], ours: str, theirs: str) -> Difference | None:
     """Over the learners that both were run with, and the sets that these have in common."""
-    pairs = []
-    for key, other in grid.items():
-        mine = grid.get(key._replace(method=ours))
-        if key.method == theirs and mine is not None:
-            common = sorted(set(mine.scores) & set(other.scores))
-            if common:
-                pairs.append((_by_set(mine, common), _by_set(other, common)))
-    if not pairs:
-        return None
-    sets = set.intersection(*(set(mine) for mine, _ in pairs))
-    if not sets:
-        return None
-    mean_ours = {Cell(i, 0): sum(mine[i] for mine, _ in pairs) / len(pairs) for i in sets}
-    mean_theirs = {Cell(i, 0): sum(other[i] for _, other in pairs) / len(pairs) for i in sets}
-    return paired_difference(mean_ours, mean_theirs)
-
-
-def _by_set(found: Measured, cells: Sequence[Cell]) -> dict[int, float]:
-    scores: dict[int, list[float]] = {}
-    for cell in cells:
-        scores.setdefault(cell.set_seed, []).append(found.scores[cell])
-    return {seed: sum(values) / len(values) for seed, values in scores.items()}
+    keys = [key for key in grid if key.method == theirs and key._replace(method=ours) in grid]
+    mine = averaged([grid[key._replace(method=ours)].sample for key in keys])
+    other = averaged([grid[key].sample for key in keys])
+    return None if mine is None or other is None else compare(mine, other)

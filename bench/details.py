@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from math import isnan, sqrt
+from math import sqrt
 from typing import Any
 
 import pandas as pd
 
 from bench.ablation import ALL_LEARNERS, ablation_table
-from bench.markdown import code, folded, percent, points, table
-from take.evaluation.cells import Metric
+from bench.in_short import budget_in_words
+from bench.markdown import both, code, folded, percent, points, table
 from take.evaluation.names import (
+    CONSTANT,
     FULL,
     meaning,
     ordered_corpora,
     ordered_learners,
     ordered_methods,
 )
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.summary import DIFFERENCE, VS_RANDOM
-from take.evaluation.tables import ABOVE, BELOW, MARKS, METRICS, number, score, seeds
+from take.evaluation.tables import ABOVE, BELOW, MARKS, METRICS, number, seeds
 from take.text.format import MISSING
 
 Row = dict[Any, Any]
+_ONE_SET = (FULL, CONSTANT)
 
 
-def grid_sections(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[str]:
+def grid_sections(
+    summary: pd.DataFrame, comparisons: pd.DataFrame, training_rows: Mapping[str, int]
+) -> Iterator[str]:
     """For every corpus and budget: scores, shares kept, differences, deviations."""
     if summary.empty:
         return
@@ -37,15 +42,14 @@ def grid_sections(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[
     )
     for (corpus, budget), block in summary.groupby(["corpus", "budget"], sort=False):
         metric = str(block["metric"].iloc[0])
-        n_rows = block.loc[block["method"] != FULL, "rows"].median()
-        rows = "" if isnan(n_rows) else f"; {n_rows:,.0f} training rows"
+        budget_ = budget_in_words(summary, str(corpus), str(budget), training_rows)
         here = comparisons[(comparisons["corpus"] == corpus) & (comparisons["budget"] == budget)]
         parts = [
             f"### {code(corpus)} at {budget}",
-            f"Scores are {METRICS.get(metric, metric)} in %{rows}.",
+            f"Accuracy / macro F1 in %; {METRICS.get(metric, metric)} counts. {budget_}. "
+            "Independent learners come first.",
             _by_learner(block, _marked, with_seeds=True),
-            folded("Share of full data kept, %", _by_learner(block, _kept)),
-            folded("Accuracy / macro F1, %", _by_learner(block, _both_metrics)),
+            folded("Share kept above chance, %", _by_learner(block, _kept)),
             folded(
                 "Difference from `random`, points, with its 95 % interval",
                 _by_learner(block, lambda row: points(row, VS_RANDOM)),
@@ -60,9 +64,11 @@ def grid_sections(summary: pd.DataFrame, comparisons: pd.DataFrame) -> Iterator[
         yield "\n\n".join(parts)
 
 
-def parts_section(cells: pd.DataFrame, headline: Mapping[str, Metric], compared: str) -> str:
+def parts_section(
+    cells: pd.DataFrame, outcomes: Outcomes, comparisons: pd.DataFrame, compared: str
+) -> str:
     """What each part of TAKE is worth: its lead over itself with that part changed."""
-    found = ablation_table(cells, headline, compared)
+    found = ablation_table(cells, outcomes, comparisons, compared)
     if found.empty:
         return ""
     parts = [
@@ -139,11 +145,11 @@ def failures_section(cells: pd.DataFrame) -> str:
 def missing_section(summary: pd.DataFrame) -> str:
     """What was not run: methods by learner, among those with any cell at a corpus and budget.
 
-    Full data is trained on once; other methods are incomplete if they have fewer sets than most.
+    Full data and the constant have one set; others are incomplete with fewer sets than most.
     """
     lines = []
     for (corpus, budget), block in summary.groupby(["corpus", "budget"], sort=False):
-        usual = int(block.loc[block["method"] != FULL, "n_sets"].max() or 0)
+        usual = max(block.loc[~block["method"].isin(_ONE_SET), "n_sets"], default=0)
         methods = ordered_methods(block["method"])
         for learner in ordered_learners(block["learner"]):
             mine = block[block["learner"] == learner]
@@ -152,7 +158,7 @@ def missing_section(summary: pd.DataFrame) -> str:
             short = [
                 f"{code(name)} ({count} of {usual} sets)"
                 for name, count in sets.items()
-                if 0 < count < usual and name != FULL
+                if 0 < count < usual and name not in _ONE_SET
             ]
             if absent or short:
                 where = f"{code(corpus)} at {budget}, {code(learner)}"
@@ -164,7 +170,8 @@ def missing_section(summary: pd.DataFrame) -> str:
 
 def _by_learner(block: pd.DataFrame, show: Callable[[Row], str], with_seeds: bool = False) -> str:
     """Methods down, learners across."""
-    learners, methods = ordered_learners(block["learner"]), ordered_methods(block["method"])
+    # The summary has independent learners first.
+    learners, methods = block["learner"].unique(), ordered_methods(block["method"])
     places = {(row["method"], row["learner"]): row for row in block.to_dict("records")}
     rows = []
     for method in methods:
@@ -195,12 +202,8 @@ def _against(comparisons: pd.DataFrame) -> Iterator[str]:
 def _marked(row: Row) -> str:
     if not row["n_cells"]:
         return "failed"
-    text = f"{score(row)} {MARKS.get(str(row['margin_verdict']), '')}".rstrip()
+    text = f"{both(row)} {MARKS.get(str(row['margin_verdict']), '')}".rstrip()
     return f"**{text}**" if row["method"] == row["compared"] else text
-
-
-def _both_metrics(row: Row) -> str:
-    return f"{percent(row['accuracy'])} / {percent(row['macro_f1'])}"
 
 
 def _kept(row: Row) -> str:

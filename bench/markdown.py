@@ -45,8 +45,29 @@ def percent(share: object, decimals: int = 1) -> str:
     return MISSING if value is None else f"{100 * value:.{decimals}f}"
 
 
+def both(row: Mapping[Any, object]) -> str:
+    """Accuracy and macro F1 of a row of the summary, each with its error.
+
+    >>> both({"accuracy": 0.72, "accuracy_error": 0.01, "macro_f1": 0.5, "macro_f1_error": None})
+    '72.0 ± 1.0 / 50.0'
+    >>> both({})
+    '–'
+    """
+    shown = []
+    for name in ("accuracy", "macro_f1"):
+        error = number(row.get(f"{name}_error"))
+        spread = "" if error is None else f" ± {percent(error)}"
+        shown.append(percent(row.get(name)) + spread)
+    return MISSING if shown == [MISSING] * 2 else " / ".join(shown)
+
+
+def both_of(accuracy: object, macro_f1: object) -> str:
+    """The same of two shares without errors."""
+    return both({"accuracy": accuracy, "macro_f1": macro_f1})
+
+
 def points(row: Mapping[Any, object], names: Sequence[str], decimals: int = 1) -> str:
-    """A difference in points, its interval and its verdict; `names` are the columns of these.
+    """A difference in points, its interval and verdict: the first three and the last of `names`.
 
     >>> points({"d": 0.041, "l": 0.02, "h": 0.062, "v": "better"}, "dlhv")
     '+4.1 [+2.0, +6.2] better'
@@ -59,7 +80,7 @@ def points(row: Mapping[Any, object], names: Sequence[str], decimals: int = 1) -
     text = _signed(mean, decimals)
     if low is not None and high is not None:
         text += f" [{_signed(low, decimals)}, {_signed(high, decimals)}]"
-    verdict = str(row.get(names[3]))
+    verdict = str(row.get(names[-1]))
     return f"{text} {verdict}" if verdict in ("better", "worse") else text
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
+from pydantic import Field
 
 from bench.published import Published, PublishedFigure
 from take.corpus.budget import Budget
 from take.errors import InputError
 from take.evaluation.cells import Metric
-from take.evaluation.names import FULL
+from take.evaluation.names import CONSTANT, FULL
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.summary import compared_in, summary_table
+from take.frozen import Frozen
 
 # Our names for the paper's learners; others are the same.
 LEARNERS = {"bert": "transformer"}
@@ -23,48 +25,48 @@ _METHODS = {f"take_{kernel}": f"take_kernel_{kernel}" for kernel in _KERNELS}
 Row = dict[Any, Any]
 
 
-@dataclass(frozen=True)
-class Departures:
-    """How our runs differ from the paper's protocol, as far as cells do not show it."""
+class Provenance(Frozen):
+    """How the cells were made, as far as they do not say so themselves (run.yml)."""
 
-    notes: Mapping[str, str] = field(default_factory=dict)
-    """Such as "34,266 of its 120,000 training rows"."""
-    learners: Mapping[str, str] = field(default_factory=dict)
-    """How learners were trained, as far as their titles do not say: "batches of 8"."""
-    budgets: Mapping[str, str] = field(default_factory=dict)
-    """Our budget for the paper's; default: the same, or the most frequent one."""
-    evaluation_rows: Mapping[str, int] = field(default_factory=dict)
-    """Of the whole evaluation split; default: the most that any learner predicted."""
-    stand_ins: Mapping[str, str] = field(default_factory=lambda: {"qqp": "mrpc"})
-    """Our corpora in place of the paper's that are not available."""
+    command: str
+    date: str
+    machine: str = ""
+    training_rows: dict[str, int] = Field(default={}, description="of each corpus, after ingestion")
+    evaluation_rows: dict[str, int] = Field(default={}, description="of each evaluation split")
 
 
 class Comparison:
     """Published and measured figures, cell by cell; corpora and backbones as printed."""
 
     def __init__(
-        self, cells: pd.DataFrame, published: Published, departures: Departures, compared: str
+        self,
+        cells: pd.DataFrame,
+        outcomes: Outcomes,
+        published: Published,
+        provenance: Provenance,
+        compared: str,
     ) -> None:
-        self.published, self.departures, self.compared = published, departures, compared
-        self._cells = cells
+        self.published, self.provenance, self.compared = published, provenance, compared
+        self._cells, self._outcomes = cells, outcomes
         self._corpora = set(cells["corpus"])
         self._figures = {(r.corpus, r.method, r.backbone, r.table): r for r in published.rows()}
         self._summaries: dict[tuple[str, Metric], list[Row]] = {}
 
-    def corpus(self, printed: str) -> str | None:
-        """Our corpus for the paper's, if we have one."""
-        candidates = (printed, self.departures.stand_ins.get(printed))
-        return next((name for name in candidates if name in self._corpora), None)
-
-    def budget(self, printed: str, budget: str) -> str | None:
-        """Our budget for the paper's."""
-        corpus = self.corpus(printed)
-        if corpus is None:
-            return None
+    def budget(self, corpus: str, budget: str) -> str | None:
+        """Our budget for the paper's: the same, or the most frequent one."""
         own = self._cells.loc[self._cells["corpus"] == corpus, "budget"]
-        wanted = normal_budget(self.departures.budgets.get(corpus, budget))
-        same = [str(name) for name in own.unique() if normal_budget(name) == wanted]
+        if own.empty:
+            return None
+        same = [str(name) for name in own.unique() if normal_budget(name) == normal_budget(budget)]
         return same[0] if same else str(own.mode().iloc[0])
+
+    def corpus_note(self, corpus: str) -> str:
+        """How many rows ours has, if the published corpus has more."""
+        ours = self.provenance.training_rows.get(corpus)
+        theirs = self.published.training_rows.get(corpus)
+        if corpus not in self._corpora or ours is None or theirs is None or ours >= theirs:
+            return ""
+        return f"{ours:,} of its {theirs:,} training rows"
 
     def figure(
         self, printed: str, method: str, backbone: str, table: int | None
@@ -89,33 +91,35 @@ class Comparison:
             name = compared_in([row["method"] for row in rows], self.compared) or name
         return next((row for row in rows if row["method"] == name), None)
 
-    def training_rows(self, printed: str, budget: str) -> int | None:
+    def budget_rows(self, corpus: str, budget: str) -> int | None:
         """The number of rows of our budget: the median over methods."""
-        rows = self._rows(printed, budget, "accuracy")
-        counts = [float(row["rows"]) for row in rows if row["method"] != FULL]
+        counts = [
+            float(row["rows"])
+            for row in self._rows(corpus, budget, "accuracy")
+            if row["method"] not in (FULL, CONSTANT)
+        ]
         return round(float(pd.Series(counts).median())) if counts else None
 
     def whole_split(self, corpus: str) -> int:
         """The rows of the whole evaluation split."""
         rows = self._cells.loc[self._cells["corpus"] == corpus, "evaluation_rows"]
-        return self.departures.evaluation_rows.get(corpus, int(rows.max()))
+        return self.provenance.evaluation_rows.get(corpus, int(rows.max()))
 
-    def learner_titles(self, backbone: str, printed: Iterable[str]) -> list[str]:
+    def learner_titles(self, backbone: str, corpora: Iterable[str]) -> list[str]:
         """The titles of our learner on these corpora; empty if it was not run."""
-        corpora = [self.corpus(name) for name in printed]
         mine = self._cells[self._cells["learner"] == LEARNERS.get(backbone, backbone)]
-        titles = mine.loc[mine["corpus"].isin(corpora), "learner_title"]
+        titles = mine.loc[mine["corpus"].isin(list(corpora)), "learner_title"]
         return [str(title) for title in titles.unique() if title]
 
-    def _rows(self, printed: str, budget: str, metric: Metric) -> list[Row]:
-        corpus, ours = self.corpus(printed), self.budget(printed, budget)
-        if corpus is None:
+    def _rows(self, corpus: str, budget: str, metric: Metric) -> list[Row]:
+        if corpus not in self._corpora:
             return []
         if (corpus, metric) not in self._summaries:
             mine = self._cells[self._cells["corpus"] == corpus]
             mine = mine[mine[metric].notna()]  # failed cells, and metrics of other tasks
-            found = summary_table(mine, {corpus: metric}, self.compared)
+            found = summary_table(mine.assign(metric=metric), self._outcomes, self.compared)
             self._summaries[corpus, metric] = found.to_dict("records")
+        ours = self.budget(corpus, budget)
         return [row for row in self._summaries[corpus, metric] if row["budget"] == ours]
 
 

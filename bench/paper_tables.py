@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.markdown import Footnotes, code, points, table
+from bench.markdown import Footnotes, code, percent, points, table
 from bench.paper_comparison import Comparison, Row, normal_budget
 from bench.published import PublishedFigure
 from take.evaluation.names import DISTILLED, FULL, RANDOM
+from take.evaluation.summary import VS_RANDOM
 from take.evaluation.tables import METRICS, score
-from take.text.format import MISSING
+from take.text.format import MISSING, share
 
 _BACKBONES = {
     **{"lr": "LR", "textcnn": "TextCNN", "textrnn": "TextRNN"},
@@ -101,8 +102,7 @@ def gains_table(paper: Comparison) -> str:
                 )
                 theirs = f"{take.mean - random.mean:+.2f}" if take and random else MISSING
                 row = paper.ours(corpus, "take", backbone, budget) or {}
-                names = [f"vs_random{part}" for part in ("", "_low", "_high", "_verdict")]
-                rows.append([title, _BACKBONES[backbone], theirs, points(row, names, 2)])
+                rows.append([title, _BACKBONES[backbone], theirs, points(row, VS_RANDOM, 2)])
                 title = ""
     body = table(["", "learner", "the paper's", "ours, 95 % interval"], rows, left=2)
     return "\n\n".join(part for part in (body, str(notes)) if part)
@@ -133,7 +133,7 @@ def _stacked(layout: PaperTable, paper: Comparison, notes: Footnotes) -> str:
         if budget is None:
             continue
         title = _corpus_title(corpus, budget, paper, notes)
-        n_rows = paper.training_rows(corpus, budget)
+        n_rows = paper.budget_rows(corpus, budget)
         ours = "" if n_rows is None else f" → {n_rows:,} rows"
         for method, name in layout.rows.items():
             cells = [
@@ -193,7 +193,7 @@ def _theirs(figure: PublishedFigure | None, notes: Footnotes) -> str:
 def _ours(row: Row | None, paper: Comparison, notes: Footnotes) -> str:
     if row is None:
         return MISSING
-    text = f"**{score(row, 2)}**"
+    text = f"**{score(row, 2)}** / {percent(row['macro_f1'])}"
     rows, whole = int(row["evaluation_rows"]), paper.whole_split(row["corpus"])
     if rows < whole:
         text += notes.mark(
@@ -204,31 +204,23 @@ def _ours(row: Row | None, paper: Comparison, notes: Footnotes) -> str:
     return text
 
 
-def _corpus_title(printed: str, budget: str, paper: Comparison, notes: Footnotes) -> str:
+def _corpus_title(corpus: str, budget: str, paper: Comparison, notes: Footnotes) -> str:
     """The corpus as printed, with marks for what is different about ours."""
-    title, ours = _CORPORA.get(printed, printed), paper.corpus(printed)
-    if ours not in (None, printed):
-        title += f" → {_CORPORA.get(str(ours), str(ours))}"
-    return title + "".join(notes.mark(text) for text in _corpus_notes(printed, budget, paper))
+    title = _CORPORA.get(corpus, corpus)
+    return title + "".join(notes.mark(text) for text in _corpus_notes(corpus, budget, paper))
 
 
-def _corpus_notes(printed: str, budget: str, paper: Comparison) -> Iterator[str]:
-    corpus, ours = paper.corpus(printed), paper.budget(printed, budget)
-    if corpus is None or ours is None:
+def _corpus_notes(corpus: str, budget: str, paper: Comparison) -> Iterator[str]:
+    ours, note = paper.budget(corpus, budget), paper.corpus_note(corpus)
+    if ours is None:
         return
-    if corpus != printed:
-        names = _CORPORA.get(corpus, corpus), _CORPORA.get(printed, printed)
-        yield (
-            f"Ours is {names[0]}, which stands in for {names[1]}: another corpus, so that "
-            "directions may be compared, figures not."
-        )
-    if corpus in paper.departures.notes:
-        n_rows = paper.training_rows(printed, budget)
-        # A share of a smaller corpus is fewer rows.
-        part = f"; {ours} of that is {n_rows:,} rows" if "%" in ours and n_rows else ""
-        yield f"Ours, {code(corpus)}: {paper.departures.notes[corpus].rstrip('.')}{part}."
+    if note:
+        yield f"Ours, {code(corpus)}: {note}."
     if normal_budget(ours) != normal_budget(budget):
         yield f"Ours, {code(corpus)}, at {ours}; the paper's budget is {budget}."
+    rows, all_rows = paper.budget_rows(corpus, budget), paper.provenance.training_rows.get(corpus)
+    if rows is not None and all_rows:
+        yield f"Ours, {code(corpus)}: {rows:,} rows are {share(rows / all_rows)} of {all_rows:,}."
 
 
 def _backbone_title(

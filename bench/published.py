@@ -81,6 +81,8 @@ class Published(Frozen):
     """All published figures."""
 
     sources: dict[str, PublishedSource]
+    training_rows: dict[str, int] = Field(default_factory=dict)
+    """Of each corpus as published."""
     figures: tuple[PublishedTable, ...]
 
     @model_validator(mode="after")

@@ -215,11 +215,24 @@ def test_coverage_is_compared_with_a_random_choice_of_the_same_scope(
 def test_scores_are_shown_if_there_are_any_of_this_set() -> None:
     assert "was not measured" in section(dataset_card(facts()), "Quality")
     found = section(dataset_card(facts(accuracy_summary=evaluated())), "Quality")
-    assert "| `distilled` | 80.5 ± 0.5 |" in found
-    assert "| `full` | 90.5 ± 0.5 |" in found
+    kind = "in the selector's feature spaces"
+    assert f"| `lr` | {kind} | `distilled` | 80.5 % | 70.0 % | 76 % |" in found
+    assert f"| `lr` | {kind} | `full` | 90.0 % | 80.0 % | – |" in found
+    assert f"| `lr` | {kind} | `constant` | 50.0 % | 40.0 % | 0 % |" in found
+    assert "The headline metric of this corpus is accuracy" in found
+    assert "1 learner in the selector's feature spaces (80.5 % to 80.5 %" in found
+    assert "no independent learner was run" in found
     assert "was not measured" not in found
     other = evaluated().assign(budget="5/class")
     assert "was not measured" in section(dataset_card(facts(accuracy_summary=other)), "Quality")
+
+
+def test_the_headline_of_the_card_is_the_median_over_independent_learners() -> None:
+    summary = evaluated(lr=0.1, textcnn=-0.1, e5=0.0, textrnn=-0.2)
+    found = section(dataset_card(facts(accuracy_summary=summary)), "Quality")
+    assert "**70.5 % accuracy, the median of 3 independent learners (60.5 % to 80.5 %; " in found
+    assert "1 learner in the selector's feature spaces: 90.5 %" in found
+    assert found.index("| `textrnn` | independent |") < found.index("| `lr` |")
 
 
 def test_what_shifted_is_listed_and_the_rest_counted() -> None:

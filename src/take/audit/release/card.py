@@ -13,12 +13,10 @@ from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from take.audit.audited import to_jsonl
-from take.corpus.budget import Budget
-from take.evaluation.names import ordered_learners, ordered_methods
-from take.evaluation.tables import METRICS, score
+from take.audit.release.accuracy import headline, metric_name, score_table, scores
 from take.reuse.records import flatten
 from take.rows.labelled import TEXT_COLUMNS, task_of
-from take.text.format import MISSING, count, percent
+from take.text.format import count, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,23 +119,24 @@ def _example(distilled: pd.DataFrame, texts: Sequence[str]) -> str:
 
 
 def _accuracy(evidence: CardEvidence) -> dict[str, Any] | None:
-    """Scores of this corpus at this budget, methods × learners; None if there are none."""
-    summary, report = evidence.accuracy_summary, evidence.corpus_report
+    """The headline, and the scores of every learner and method; None if there are none."""
+    summary = scores(evidence)
     if summary is None:
         return None
-    budgets = summary["budget"].map(lambda written: str(Budget.parse(written)))
-    is_ours = (summary["corpus"] == report.corpus) & (budgets == report.budget)
-    summary = summary[is_ours & (summary["n_cells"] > 0)]
-    if summary.empty:
-        return None
-    scores = {(row["method"], row["learner"]): score(row) for row in summary.to_dict("records")}
-    learners, metric = ordered_learners(summary["learner"]), str(summary["metric"].iloc[0])
+    found = headline(summary)
     return {
-        "metric": METRICS.get(metric, metric),
-        "learners": [code(name) for name in learners],
+        "headline": found and f"{percent(found.first.median)} {found.title} ({found.details})",
+        "metric": metric_name(summary),
         "rows": [
-            [code(method), *(scores.get((method, name), MISSING) for name in learners)]
-            for method in ordered_methods(summary["method"])
+            [
+                code(row["learner"]),
+                row["kind"],
+                code(row["method"]),
+                row["accuracy"],
+                row["macro_f1"],
+                row["kept"],
+            ]
+            for row in score_table(summary)
         ],
     }
 

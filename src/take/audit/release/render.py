@@ -15,9 +15,10 @@ from markupsafe import Markup
 from pydantic import Field
 
 from take.audit.release import report_charts, report_rows
+from take.audit.release.accuracy import headline, score_table, scores
 from take.audit.release.charts import bar, bars
 from take.audit.release.evidence import ReportEvidence
-from take.evaluation.names import DISTILLED, FULL, meaning
+from take.evaluation.names import meaning
 from take.frozen import Frozen
 from take.reuse.records import flatten
 from take.text import format as formats
@@ -45,6 +46,7 @@ class ReportSettings(Frozen):
 def render_page(evidence: ReportEvidence, *, release: bool) -> str:
     """The page. With `release`, texts, words and ids of the corpus are left out."""
     made = evidence.reproduction.shareable() if release else evidence.reproduction
+    measured = scores(evidence)
     return (
         _environment()
         .get_template("page.html.j2")
@@ -56,6 +58,7 @@ def render_page(evidence: ReportEvidence, *, release: bool) -> str:
             made=made,
             parameters=flatten(made.parameters),
             accuracy=_accuracy_tile(evidence),
+            score_table=[] if measured is None else score_table(measured),
             closest=_closest(evidence),
             slices=_slices(evidence),
         )
@@ -112,28 +115,11 @@ def _read(name: str) -> str:
 
 
 def _accuracy_tile(evidence: ReportEvidence) -> tuple[str, str, str]:
-    """Share of the accuracy with full data, of the learner that keeps most of it."""
-    missing = (formats.MISSING, "accuracy", "not evaluated in this run")
-    summary = evidence.accuracy_summary
-    if summary is None:
-        return missing
-    mine = summary[(summary["method"] == DISTILLED) & summary["mean"].notna()]
-    if mine.empty:
-        return missing
-    kept = mine["share_kept"]
-    if kept.isna().all():
-        best = mine.iloc[int(mine["mean"].argmax())]
-        name = formats.as_words(str(best["metric"]))
-        return (formats.percent(best["mean"]), name, str(best["learner"]))
-    best = mine.iloc[int(kept.fillna(-1).argmax())]
-    full = summary[(summary["method"] == FULL) & (summary["learner"] == best["learner"])]
-    all_rows = f", {formats.percent(full['mean'].iloc[0])} with all rows" if len(full) else ""
-    return (
-        formats.share(best["share_kept"]),
-        "of the accuracy with all rows",
-        f"{formats.percent(best['mean'])}{all_rows} ({best['learner']}, the best of {len(mine)}; "
-        f"the worst keeps {formats.share(kept.min())})",
-    )
+    """The median score of the learners trained on the rows, and their range."""
+    found = headline(scores(evidence))
+    if found is None:
+        return (formats.MISSING, "accuracy", "not evaluated in this run")
+    return (formats.percent(found.first.median), found.title, found.details)
 
 
 def _closest(evidence: ReportEvidence) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from take.audit.balance.comparison import EVEN_RATIO
 from take.audit.balance.report import SetBalance, Where
+from take.audit.release.accuracy import kind_of, metric_name, scores
 from take.audit.release.charts import (
     Mark,
     Row,
@@ -208,10 +209,9 @@ def terms(evidence: ReportEvidence) -> Iterator[tuple[str, Markup]]:
 
 def accuracy(evidence: ReportEvidence) -> list[dict[str, Any]]:
     """By learner: a headline and the scores of all methods; empty where nothing was evaluated."""
-    summary = evidence.accuracy_summary
-    if summary is None or summary["mean"].isna().all():
+    shown = scores(evidence)
+    if shown is None:
         return []
-    shown = summary[summary["mean"].notna()]
     errors = shown["standard_error"].fillna(0)
     low, high = float((shown["mean"] - errors).min()), float((shown["mean"] + errors).max())
     margin = 0.06 * (high - low or 0.1)
@@ -221,12 +221,13 @@ def accuracy(evidence: ReportEvidence) -> list[dict[str, Any]]:
         {
             "headline": _headline(table, str(learner)),
             "learner": table["learner_title"].iloc[0] or str(learner),
+            "kind": kind_of(table.iloc[0].to_dict()),
             "methods": table["method"].tolist(),
             "chart": intervals(
                 [_score(row) for _, row in table.iterrows()],
                 scale,
                 ticks,
-                f"{as_words(str(table['metric'].iloc[0]))} on the evaluation split",
+                f"{metric_name(table)} on the evaluation split",
             ),
         }
         for learner, table in shown.groupby("learner", sort=False)
@@ -248,10 +249,10 @@ def _headline(table: pd.DataFrame, learner: str) -> str:
     if DISTILLED not in by_method.index:
         return f"{learner}: the distilled rows were not evaluated"
     mine = by_method.loc[DISTILLED]
-    text = f"{learner}: {percent(mine['mean'])} with the distilled rows"
+    text = f"{learner}: {metric_name(table)} {percent(mine['mean'])} with the distilled rows"
     if RANDOM in by_method.index and not pd.isna(mine.get("vs_random")):
         text += f", {points(mine['vs_random'])} points compared with random rows"
-        if mine.get("vs_random_verdict") == "no difference shown":
+        if mine.get("vs_random_verdict") not in ("better", "worse"):
             text += " (no clear difference)"
     return text
 
