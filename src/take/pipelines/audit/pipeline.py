@@ -84,8 +84,7 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
                 gather_accuracy,
                 [
                     *(f"{evaluation}_cells", f"{evaluation}_predictions"),
-                    *("distilled", "evaluation_split"),
-                    *("params:evaluation", "params:audit.balance"),
+                    *("distilled", "evaluation_split", "params:audit.balance"),
                 ],
                 ["slice_accuracy", "accuracy_summary"],
             ),
