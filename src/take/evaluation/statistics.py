@@ -119,6 +119,15 @@ class Difference:
         return "not measured" if self.interval is None else self.interval.verdict
 
 
+def half_width(parts: Sequence[Part], p: float) -> float:
+    """√(Σ_k t²_{f_k, 1−p/2} V_k): how far the interval at the level 1 − p reaches."""
+    from scipy.special import stdtrit
+
+    squares = sum(stdtrit(freedom, p / 2) ** 2 * own for own, freedom in parts)
+    reach: float = np.sqrt(squares)
+    return reach
+
+
 def judged(mean: float, parts: Sequence[Part], pairs: int = 0) -> Difference:
     """The interval of a mean whose variance is Σ_k V_k, V_k estimated with f_k degrees of freedom.
 
@@ -147,20 +156,13 @@ def judged(mean: float, parts: Sequence[Part], pairs: int = 0) -> Difference:
         return replace(none, interval=Interval(0, 0), p=1.0) if abs(mean) < EQUAL else none
 
     def beyond(p: float) -> float:
-        return abs(mean) - _reach(parts, p)
+        return abs(mean) - half_width(parts, p)
 
     p = 1.0
     if abs(mean) > EQUAL:
         p = _SMALLEST_P if beyond(_SMALLEST_P) >= 0 else float(brentq(beyond, _SMALLEST_P, 1))
-    reach = _reach(parts, 1 - CONFIDENCE)
+    reach = float(half_width(parts, 1 - CONFIDENCE))
     return Difference(mean, sqrt(variance), Interval(mean - reach, mean + reach), p, pairs)
-
-
-def _reach(parts: Sequence[Part], p: float) -> float:
-    """Half the width of the interval at the level 1 − p."""
-    from scipy.special import stdtrit
-
-    return sqrt(sum(float(stdtrit(freedom, p / 2)) ** 2 * own for own, freedom in parts))
 
 
 def _by_set(scores: Mapping[Cell, float]) -> list[Float64]:
