@@ -18,7 +18,7 @@ PIPELINES = ("distill", "redistil", "evaluate", "benchmark")  # every node is in
 NOT_MADE = (
     *("raw_corpus", "encoder", "language_model", "prepared_corpora"),
     *("search_folder", "cell_folder"),  # work folders
-    *("provenance", "known_cells", "known_predictions"),  # made from other entries, if these exist
+    *("provenance", "known_cells", "known_outcomes"),  # made from other entries, if these exist
 )
 ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
 

@@ -83,7 +83,7 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
             step(
                 gather_accuracy,
                 [
-                    *(f"{evaluation}_cells", f"{evaluation}_predictions"),
+                    *(f"{evaluation}_cells", f"{evaluation}_outcomes"),
                     *("distilled", "evaluation_split", "params:audit.balance"),
                 ],
                 ["slice_accuracy", "accuracy_summary"],
