@@ -101,7 +101,10 @@ def test_rows_are_paired() -> None:
 
 def test_set_seeds_are_paired() -> None:
     """What a seed adds to both cancels out; sets without seeds vary separately."""
-    ours, theirs = sample_of(ZEROS, predictions(5, 15, 25)), sample_of(ZEROS, predictions(7, 17, 27))
+    ours, theirs = (
+        sample_of(ZEROS, predictions(5, 15, 25)),
+        sample_of(ZEROS, predictions(7, 17, 27)),
+    )
     apart = sample_of(ZEROS, predictions(7, 17, 27), seeds=False)
     paired, separate = compare(ours, theirs), compare(ours, apart)
     assert paired is not None
@@ -142,7 +145,10 @@ def test_equal_predictions_show_nothing() -> None:
 
 
 def test_learners_are_averaged_set_by_set() -> None:
-    one, other = sample_of(ZEROS, predictions(10, 20, 30)), sample_of(ZEROS, predictions(30, 20, 10))
+    one, other = (
+        sample_of(ZEROS, predictions(10, 20, 30)),
+        sample_of(ZEROS, predictions(30, 20, 10)),
+    )
     found = averaged([one, other])
     assert found is not None
     assert found.scores == pytest.approx([0.8, 0.8, 0.8])

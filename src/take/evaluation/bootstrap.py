@@ -34,10 +34,11 @@ from take.evaluation.statistics import Difference, Part, judged
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.random import rng
 
-REPLICATES = 1000
+REPLICATES = 2000  # the error of a standard error is 1.6 % of it
 Counts = Float32 | Float64
 _SEED = 0  # the same rows are drawn for every method
 _BLOCK = 20_000_000  # multiplicities of rows in memory at once
+_AT_ONCE = 48  # classes × predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +156,24 @@ def resampled_scores(
     >>> truth, predicted = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
     >>> (found,) = resampled_scores(truth, [predicted], ["accuracy", "macro_f1"])
     >>> found["accuracy"].shape, float(found["accuracy"][0]), round(float(found["macro_f1"][0]), 4)
-    ((1001,), 0.75, 0.7333)
+    ((2001,), 0.75, 0.7333)
     """
     n_classes = 1 + max(int(one.max()) for one in (labels, *predictions))
     of_class = _indicators(labels, n_classes)
     found: list[dict[Metric, list[Float64]]] = [{m: [] for m in metrics} for _ in predictions]
+    # Several at a time: thin matrices are multiplied at a tenth of the speed.
+    at_once = max(1, _AT_ONCE // n_classes)
     for multiplicities in _multiplicities(len(labels)):
         actual = of_class @ multiplicities
-        for scores, predicted in zip(found, predictions, strict=True):
-            claimed = _indicators(predicted, n_classes)
+        for start in range(0, len(predictions), at_once):
+            some = slice(start, start + at_once)
+            claimed = np.stack([_indicators(one, n_classes) for one in predictions[some]])
             # Counts are exact: float32 has every whole number up to 16 million.
-            positive, hits = claimed @ multiplicities, (claimed * of_class) @ multiplicities
-            for metric, parts in scores.items():
-                parts.append(_score(metric, hits, actual, positive))
+            both = np.stack([claimed, claimed * of_class]).reshape(-1, len(labels))
+            positive, hits = (both @ multiplicities).reshape(2, len(claimed), n_classes, -1)
+            for scores, own, right in zip(found[some], positive, hits, strict=True):
+                for metric, parts in scores.items():
+                    parts.append(_score(metric, right, actual, own))
     for scores in found:
         yield {metric: np.concatenate(parts) for metric, parts in scores.items()}
 
