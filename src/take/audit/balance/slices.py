@@ -54,20 +54,20 @@ class KnownAccuracy(NamedTuple):
 
 def known_accuracy(
     cells: pd.DataFrame | None,
-    predictions: pd.DataFrame | None,
+    outcomes: pd.DataFrame | None,
     distilled: pd.DataFrame,
     split: pd.DataFrame,
     settings: BalanceSettings,
 ) -> KnownAccuracy:
     """Accuracy by learner and by slice, if the cells are about these rows and this split."""
     nothing = KnownAccuracy(slice_accuracy(split, {}, settings), pd.DataFrame())
-    if cells is None or predictions is None:
+    if cells is None or outcomes is None:
         return nothing
     mine = cells[cells["method"] == _METHOD]
     if set(mine["set_digest"]) - {""} != {as_training_set(distilled).digest}:
         return nothing
     try:
-        found = predictions_of(cells, predictions, _METHOD, len(split))
+        found = predictions_of(cells, outcomes, _METHOD, len(split))
     except InputError as error:
         _logger.warning("The evaluation is not shown: %s", error)
         return nothing
@@ -77,7 +77,7 @@ def known_accuracy(
         if not np.isclose((its.labels == truth[its.rows]).mean(), recorded, atol=1e-6):
             _logger.warning("The rows were evaluated on another split: not shown.")
             return nothing
-    summary = summary_table(cells, Outcomes.of(predictions), compared=_METHOD)
+    summary = summary_table(cells, Outcomes.of(outcomes), compared=_METHOD)
     return KnownAccuracy(slice_accuracy(split, found, settings), summary)
 
 

@@ -154,13 +154,13 @@ def measure_balance(
 
 def gather_accuracy(
     cells: pd.DataFrame | None,
-    predictions: pd.DataFrame | None,
+    outcomes: pd.DataFrame | None,
     distilled: pd.DataFrame,
     evaluation_split: pd.DataFrame,
     settings: BalanceSettings,
 ) -> KnownAccuracy:
     """The accuracy of learners trained on these rows, overall and by slice, if it was evaluated."""
-    return known_accuracy(cells, predictions, distilled, evaluation_split, settings)
+    return known_accuracy(cells, outcomes, distilled, evaluation_split, settings)
 
 
 class Pages(NamedTuple):
