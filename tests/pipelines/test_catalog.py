@@ -59,7 +59,7 @@ def test_only_what_crosses_pipelines_is_exposed() -> None:
     """An output without a namespace is read by another pipeline, or is what a user runs it for."""
     nodes = [*register_pipelines()["evaluate"].nodes, *register_pipelines()["benchmark"].nodes]
     read = {(name, node.namespace) for node in nodes for name in node.inputs}
-    results = {"audit_page", "dataset_card", "release", "benchmark_cells"}
+    results = {"audit_page", "dataset_card", "release", "benchmark_cells", "benchmark_outcomes"}
     for node in nodes:
         for name in node.outputs:
             elsewhere = any(n == name and namespace != node.namespace for n, namespace in read)
