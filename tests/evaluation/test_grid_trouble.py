@@ -86,7 +86,7 @@ def test_a_method_that_does_not_apply_is_skipped_and_logged_once(
 def test_a_user_s_rows_are_refused_before_anything_is_computed(
     world: World, tmp_path: Path, spy: Spy
 ) -> None:
-    rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
+    rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[17:23]
     for seed in (0, 1):
         rows.to_csv(tmp_path / f"rows{seed}.csv", index=False)
     named = {"file": str(tmp_path / "rows{seed}.csv")}
@@ -111,7 +111,7 @@ def test_a_user_s_rows_are_refused_before_anything_is_computed(
 def test_a_user_s_file_is_read_once_and_warns_once(
     world: World, tmp_path: Path, spy: Spy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = world.prepared.pool[["text", "label_name"]].iloc[[0, 1, 2, 2, 39, 38]]
+    rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[[0, 1, 2, 2, 39, 38]]
     rows.to_csv(tmp_path / "rows.csv", index=False)
     grid = world.grid(tmp_path, sets=4, baselines={"file": str(tmp_path / "rows.csv")})
     with caplog.at_level(logging.WARNING):

@@ -13,14 +13,17 @@ from take.evaluation.methods import method
 from take.evaluation.methods.material import BaselineSettings, Material
 from take.generation.pool import all_rows
 from take.generation.screening.reasons import Reason
-from tests.evaluation.tiny import BUDGET, CONTRADICTED, POOL_ROWS, SCORING, SELECTION, World
+from tests.evaluation.tiny import BUDGET, CONTRADICTED, COPIES, POOL_ROWS, SCORING, SELECTION, World
 
 KERNELS = ("exponential", "linear", "cosine", "constant", "last")
 
 
 def material(world: World, budget: str = BUDGET, scoring: Any = SCORING, **parts: Any) -> Material:
-    prepared = replace(world.prepared, **parts)
-    return prepared.material(budget, world.encoder, scoring, SELECTION)
+    (pool,) = world.prepared.pools
+    of_pool = {name: parts.pop(name) for name in pool._fields if name in parts}
+    prepared = replace(world.prepared, pools=(pool._replace(**of_pool),), **parts)
+    (found,) = prepared.materials(budget, world.encoder, scoring, SELECTION, COPIES)
+    return found
 
 
 def test_material_is_the_run_s_rows_weights_and_pool(world: World) -> None:
@@ -28,14 +31,14 @@ def test_material_is_the_run_s_rows_weights_and_pool(world: World) -> None:
     assert found.corpus.texts == [prepared.corpus["text"].tolist()]
     assert found.corpus.labels.tolist() == prepared.corpus["label"].tolist()
     assert found.weights.tolist() == prepared.weights["weight"].tolist()
-    assert found.pool.texts == [prepared.pool["text"].tolist()]
+    assert found.pool.texts == [prepared.pools[0].rows["text"].tolist()]
     np.testing.assert_array_equal(
-        found.pool.phi.read(0, POOL_ROWS), prepared.pool_embeddings.read(0, POOL_ROWS)
+        found.pool.phi.read(0, POOL_ROWS), prepared.pools[0].embeddings.read(0, POOL_ROWS)
     )
     assert found.class_names == ("bad", "good")
     assert found.budgets == (4, 4)
     assert material(world, "10").budgets == (5, 5)
-    assert set(found.unseen) == set(range(60, 160))  # the generator has learnt the first sixty
+    assert set(found.unseen) == set(range(40, 160))  # the generator has learnt the first sixty
     assert found.evaluation.of([[f"  {prepared.evaluation_split['text'][3].upper()}!"]]) == [
         (0, "eval-3")
     ]
@@ -68,20 +71,21 @@ def test_kernel_weights_are_of_the_trajectory_whichever_scorer_was_used(
 
 
 def test_the_unfiltered_pool_adds_the_contradicted_rows_only(world: World) -> None:
-    found, ledger = material(world).unfiltered(), world.prepared.ledger
+    pool = world.prepared.pools[0]
+    found, ledger = material(world).unfiltered(), pool.ledger
     contradicted = ledger.loc[ledger["reason"] == Reason.LABEL_CONTRADICTED, "text"]
     assert len(contradicted) == CONTRADICTED
-    assert sorted(found.texts[0]) == sorted([*world.prepared.pool["text"], *contradicted])
-    samples = all_rows(world.prepared.pool, ledger)
+    assert sorted(found.texts[0]) == sorted([*pool.rows["text"], *contradicted])
+    samples = all_rows(pool.rows, ledger)
     labels = dict(zip(samples["text"], samples["label"], strict=True))
     assert [labels[text] for text in found.texts[0]] == found.labels.tolist()
     assert len(ledger) > CONTRADICTED  # the run's own table is not changed
     # A row has the vectors it has in the pool.
     place = {text: row for row, text in enumerate(found.texts[0])}
-    rows = [place[text] for text in world.prepared.pool["text"]]
+    rows = [place[text] for text in pool.rows["text"]]
     np.testing.assert_allclose(
         found.phi.read(0, len(found))[rows],
-        world.prepared.pool_embeddings.read(0, POOL_ROWS),
+        pool.embeddings.read(0, POOL_ROWS),
         atol=1e-6,
     )
 
@@ -96,13 +100,13 @@ def test_distilled_rows_are_those_of_the_run(world: World) -> None:
 
 
 def test_the_identity_covers_what_decides_the_sets_but_not_the_split(world: World) -> None:
-    known, prepared = material(world).identity, world.prepared
+    known, prepared, pool = material(world).identity, world.prepared, world.prepared.pools[0]
     assert material(world).identity == known
     others = {
         "budget": material(world, "5/class"),
         "weights": material(world, weights=prepared.weights.assign(weight=1 / 160)),
-        "pool": material(world, pool=prepared.pool.assign(text=prepared.pool["text"] + " .")),
-        "generator": material(world, generator_rows=prepared.generator_rows.iloc[:50]),
+        "pool": material(world, rows=pool.rows.assign(text=pool.rows["text"] + " .")),
+        "generator": material(world, generator_rows=pool.generator_rows.iloc[:30]),
         "distilled": material(world, distilled=prepared.distilled.iloc[::-1]),
     }
     assert len({known, *(other.identity for other in others.values())}) == 6

@@ -29,7 +29,7 @@ NAMES = ["bad", "good"]
 BUDGET = "4/class"
 SCORING = ScoringSettings(checkpoints=4, epochs=2, batch_size=32, bootstrap_resamples=100)
 SELECTION = SelectionSettings(
-    exam={"exam_rows": 60, "validation_rows": 20, "fewest_rows": 20, "max_sweeps": 4}
+    exam={"exam_rows": 80, "validation_rows": 40, "fewest_rows": 20, "max_sweeps": 4}
 )
 # These rows are near copies of each other, so that only the same words make one.
 COPIES = CopySettings(near_copy_overlap=1.0)
@@ -132,7 +132,7 @@ def make_world(folder: Path) -> World:
                 pool,
                 ledger_rows(samples, NAMES),
                 embedded(pool),
-                pd.DataFrame({"id": corpus["id"][:60], "role": "trained"}),
+                pd.DataFrame({"id": corpus["id"][:40], "role": "trained"}),
             ),
         ),
         distilled=pool.groupby("label").head(4).reset_index(drop=True).assign(weight=1.0),

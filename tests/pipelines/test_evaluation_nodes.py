@@ -27,11 +27,14 @@ def evaluated_cells(
     budget: str | int = BUDGET,
     **settings: Any,
 ) -> pd.DataFrame:
-    parts = [
-        getattr(world.prepared, field.name)
+    (pool,) = world.prepared.pools
+    parts = {
+        field.name: getattr(world.prepared, field.name)
         for field in dataclasses.fields(PreparedCorpus)
-        if field.name != "name"
-    ]
+        if field.name not in ("name", "pools")
+    }
+    parts |= {"pool": pool.rows, "ledger": pool.ledger, "pool_embeddings": pool.embeddings}
+    parts |= {"generator_rows": pool.generator_rows, "encoder": world.encoder, "folder": folder}
     chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
     return nodes.evaluate_distilled(
         *parts, world.encoder, folder, SCORING, SELECTION, world.choices, budget, chosen
@@ -63,7 +66,7 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     assert set(found.comparisons["other"]) >= {"random", "kmeans"}
     for word in ("distilled", "random", "lr", "textcnn"):
         assert word in found.table
-    texts = [*world.prepared.corpus["text"], *world.prepared.pool["text"]]
+    texts = [*world.prepared.corpus["text"], *world.prepared.pools[0].rows["text"]]
     shown = (found.table, found.report.model_dump_json(), found.summary.to_csv())
     pictures = (found.scores_plot.to_json(), found.margins_plot.to_json())
     for content in (*shown, *pictures):
@@ -86,7 +89,7 @@ def test_a_number_is_a_budget(world: World, tmp_path: Path) -> None:
 
 
 def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_path: Path) -> None:
-    rows = world.prepared.pool[["text", "label_name"]].iloc[15:27]
+    rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[15:27]
     rows.to_csv(tmp_path / "rows.csv", index=False)
     cells = evaluated_cells(
         world,
@@ -104,7 +107,7 @@ def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_pat
 
 
 def test_other_rows_under_the_same_name_are_evaluated_again(world: World, tmp_path: Path) -> None:
-    rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
+    rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[17:23]
     requested = {"methods": "random", "learners": "lr_rows", "baselines": user_file(tmp_path)}
     for count in (6, 5):
         rows.iloc[:count].to_csv(tmp_path / "rows.csv", index=False)
@@ -119,7 +122,7 @@ BAD = ("unknown label", "missing class", "empty text", "copied row", "pairs")
 
 def bad_files(world: World) -> dict[str, tuple[pd.DataFrame, tuple[str, ...]]]:
     """What is wrong, and what the message has to say: row, value, remedy."""
-    good = world.prepared.pool[["text", "label_name"]].iloc[17:23].reset_index(drop=True)
+    good = world.prepared.pools[0].rows[["text", "label_name"]].iloc[17:23].reset_index(drop=True)
     copied = world.prepared.evaluation_split[["text", "label_name"]].iloc[:1]
     return {
         "unknown label": (
