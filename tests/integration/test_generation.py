@@ -104,7 +104,7 @@ def test_other_thresholds_judge_again_without_writing_again(films: Project) -> N
     output = films.kedro(
         "run",
         "--pipeline=generation",
-        "--params=corpus=films,generation.screening.loop_repeats=3",
+        "--params=corpus=films,generation.screening.loop_repeats=5",
     )
     assert "Reusing the outputs of 'generation.fine_tune'" in output
     assert "parameter generation.screening.loop_repeats" in output
