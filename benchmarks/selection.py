@@ -26,7 +26,7 @@ from take.rows.arrays import Float32, Int64
 from take.rows.blocks import rows_at
 from take.rows.labelled import LabelledRows, class_ids, class_sizes, text_columns
 from take.selection.exam.surrogates import Pool, ScoredRows, independent_accuracies, make_viewer
-from take.selection.problem import SelectionProblem, selection_problem
+from take.selection.problem import SelectionProblem, selection_weights
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import selector
 
@@ -137,13 +137,13 @@ class Trial:
     def _problem(self, settings: SelectionSettings) -> SelectionProblem:
         made = self._made
         corpus, pool = made.corpus.iloc[self._kept], made.pool.iloc[self._drawn]
-        return selection_problem(
+        return SelectionProblem(
             LabelledRows.of(corpus, rows_at(made.embeddings, self._kept)),
-            made.weights[self._kept],
+            selection_weights(made.weights[self._kept], class_ids(corpus), settings),
             LabelledRows.of(pool, rows_at(made.pool_embeddings, self._drawn)),
             self._budget.split(class_sizes(made.corpus)),
             np.flatnonzero(np.isin(self._kept, made.unseen)),
-            settings,
+            settings.scope,
         )
 
     @staticmethod

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kedro.io import CatalogProtocol
     from kedro.pipeline import Pipeline
 
-_SHORTCUTS = frozenset({"corpus", "budget", "raw_root", "wait_minutes"})
+_SHORTCUTS = frozenset({"corpus", "budget", "pool", "raw_root", "wait_minutes"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _TABLES = frozenset({"evaluation.table", "benchmark.table"})
@@ -50,6 +50,7 @@ class RequestHooks:
                 )
         corpora = context.config_loader["globals"]["corpora"]
         corpus = chosen_corpus(context)
+        chosen_folder(context)
         spec = select_corpus(corpora, corpus)
         CorpusSource(corpus, spec, given.get("raw_root"))
         self._n_classes = len(spec.labels or ())
@@ -109,6 +110,13 @@ def _check_pinned(
 def chosen_corpus(context: KedroContext) -> str:
     """The corpus of this run."""
     return str(_setting(context, "corpus"))
+
+
+def chosen_folder(context: KedroContext) -> str:
+    """The folder of this run's artifacts: its corpus, and its pool if that is not the first."""
+    from take.corpus.spec import artifact_folder
+
+    return artifact_folder(chosen_corpus(context), _setting(context, "pool"))
 
 
 def wait_minutes(context: KedroContext) -> float:

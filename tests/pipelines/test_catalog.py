@@ -18,7 +18,7 @@ PIPELINES = ("distill", "redistil", "evaluate", "benchmark")  # every node is in
 NOT_MADE = (
     *("raw_corpus", "encoder", "language_model", "prepared_corpora"),
     *("search_folder", "cell_folder"),  # work folders
-    *("provenance", "known_cells", "known_predictions"),  # made from other entries, if these exist
+    *("provenance", "known_cells", "known_outcomes"),  # made from other entries, if these exist
 )
 ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
 
@@ -59,7 +59,7 @@ def test_only_what_crosses_pipelines_is_exposed() -> None:
     """An output without a namespace is read by another pipeline, or is what a user runs it for."""
     nodes = [*register_pipelines()["evaluate"].nodes, *register_pipelines()["benchmark"].nodes]
     read = {(name, node.namespace) for node in nodes for name in node.inputs}
-    results = {"audit_page", "dataset_card", "release", "benchmark_cells"}
+    results = {"audit_page", "dataset_card", "release", "benchmark_cells", "benchmark_outcomes"}
     for node in nodes:
         for name in node.outputs:
             elsewhere = any(n == name and namespace != node.namespace for n, namespace in read)

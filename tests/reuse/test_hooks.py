@@ -189,7 +189,7 @@ def test_the_contract_of_a_dataset_is_a_protocol(folder: Path) -> None:
 
 
 def test_provenance_of_artifacts_without_an_origin_is_refused(folder: Path) -> None:
-    dataset = ProvenanceDataset(corpus="films", artifacts=["source"])
+    dataset = ProvenanceDataset(folder="films", artifacts=["source"])
     dataset.bind(catalog(folder))
     with pytest.raises(DatasetError, match="no record says what the artifacts were made from"):
         dataset.load()

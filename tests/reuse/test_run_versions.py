@@ -109,6 +109,6 @@ def test_provenance_is_of_the_pinned_version(tmp_path: Path) -> None:
             dataset=ENTRY["dataset"],
             version=Version(pinned, LATER),
         )
-        data["provenance"] = ProvenanceDataset(corpus="films", artifacts=["made"])
+        data["provenance"] = ProvenanceDataset(folder="films", artifacts=["made"])
         ProvenanceHooks().after_catalog_created(data)
         assert [step.node for step in data["provenance"].load().steps] == [f"node of {pinned}"]

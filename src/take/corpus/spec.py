@@ -184,6 +184,37 @@ def check_corpus_name(name: object) -> str:
     return name
 
 
+def artifact_folder(corpus: str, pool: int | str = 0) -> str:
+    """The folder of a corpus's artifacts; runs with another pool have one of their own.
+
+    A pool's number seeds its generation. No corpus name contains "@".
+
+    >>> artifact_folder("films"), artifact_folder("films", 2)
+    ('films', 'films@2')
+    >>> artifact_folder("films", -1)
+    Traceback (most recent call last):
+    take.errors.InputError: --params or globals.yml: pool is '-1'. Allowed: a whole number from 0...
+    """
+    written = str(pool)
+    if not re.fullmatch(r"0|[1-9][0-9]{0,5}", written):
+        raise InputError(
+            f"pool is {written!r}",
+            where="--params or globals.yml",
+            allowed="a whole number from 0 to 999999",
+        )
+    return corpus if written == "0" else f"{corpus}@{written}"
+
+
+def corpus_and_pool(folder: str) -> tuple[str, int]:
+    """The corpus and the number of the pool of a folder of artifacts.
+
+    >>> corpus_and_pool("films"), corpus_and_pool("films@2")
+    (('films', 0), ('films', 2))
+    """
+    corpus, _, pool = folder.partition("@")
+    return corpus, int(pool or 0)
+
+
 def select_corpus(corpora: Mapping[str, Any], name: object) -> CorpusSpec:
     """The named corpus's validated description out of corpora.yml."""
     checked = check_corpus_name(name)

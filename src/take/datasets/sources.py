@@ -10,10 +10,10 @@ from typing import Any, NoReturn, TypeVar, cast
 from kedro.io import AbstractDataset, DataCatalog, DatasetError
 
 from take.corpus.sources import CorpusSource, RawCorpus
-from take.corpus.spec import select_corpus
+from take.corpus.spec import artifact_folder, corpus_and_pool, select_corpus
 from take.datasets.artifact import REMAKE, Artifact, check_together
 from take.errors import AlteredArtifactError, InputError
-from take.evaluation.prepared_corpus import PreparedCorpus
+from take.evaluation.prepared_corpus import PreparedCorpus, PreparedPool
 from take.reuse.digests import value_digest
 from take.reuse.provenance import Provenance, provenance
 from take.reuse.records import damage, read_record
@@ -21,9 +21,10 @@ from take.rows.labelled import class_names, class_sizes
 
 Loaded = TypeVar("Loaded")
 
+_OF_POOL = ("pool", "ledger", "pool_embeddings", "generator_rows")
 PARTS = (
     *("corpus", "evaluation_split", "embeddings", "weights", "trajectory", "influence"),
-    *("scoring_study", "pool", "ledger", "pool_embeddings", "generator_rows"),
+    *("scoring_study", *_OF_POOL),
 )
 """What a prepared corpus has, by the names of its artifacts in the catalog."""
 
@@ -119,10 +120,10 @@ class ProvenanceDataset(CatalogReader[Provenance]):
     """Loads how some artifacts of the catalog were made, from their records."""
 
     def __init__(
-        self, *, corpus: str, artifacts: list[str], metadata: dict[str, Any] | None = None
+        self, *, folder: str, artifacts: list[str], metadata: dict[str, Any] | None = None
     ) -> None:
         super().__init__(artifacts=artifacts, metadata=metadata)
-        self._corpus = corpus
+        self._folder = folder
 
     def identity(self) -> str:
         """A digest of the records: it changes with what was made, when, and at what cost."""
@@ -137,8 +138,8 @@ class ProvenanceDataset(CatalogReader[Provenance]):
         roots = [artifact.path for artifact in made.values()]
         folders: set[Path] = set()
         for artifact in made.values():
-            layer = Path(_around(str(artifact._filepath), self._corpus)[0])
-            folders |= set(layer.parent.glob(f"*/{self._corpus}"))
+            layer = Path(_around(str(artifact._filepath), self._folder)[0])
+            folders |= set(layer.parent.glob(f"*/{self._folder}"))
         found = provenance(roots, sorted(folders))
         if not found.steps:
             raise InputError(
@@ -158,14 +159,25 @@ CATALOG_READERS = frozenset(
 class PreparedCorpora(Mapping[str, PreparedCorpus]):
     """Corpora by name; each is read when it is looked up, so that one at a time is in memory."""
 
-    def __init__(self, artifacts: dict[str, dict[str, Artifact]]) -> None:
+    def __init__(self, artifacts: dict[str, dict[int, dict[str, Artifact]]]) -> None:
+        """The artifacts by corpus, pool and part."""
         self._artifacts = artifacts
 
     def __getitem__(self, name: str) -> PreparedCorpus:
         # Again, because hours may have passed since all were checked.
         self.check([name])
-        parts = {part: artifact.load() for part, artifact in self._artifacts[name].items()}
-        return PreparedCorpus(name=name, study=parts.pop("scoring_study"), **parts)
+        pools = self._artifacts[name]
+        first = next(iter(pools.values()))
+        parts = {part: first[part].load() for part in PARTS if part not in _OF_POOL}
+        return PreparedCorpus(
+            name=name,
+            study=parts.pop("scoring_study"),
+            pools=tuple(
+                PreparedPool(number, *(artifacts[part].load() for part in _OF_POOL))
+                for number, artifacts in pools.items()
+            ),
+            **parts,
+        )
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse corpora that are not ready, or whose parts do not belong together."""
@@ -178,11 +190,22 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
         for name in names:
             if name not in self._artifacts:
                 self.refuse(name)
-            check_together(self._artifacts[name])
+            pools = self._artifacts[name]
+            for artifacts in pools.values():
+                check_together(artifacts)
+            first = next(iter(pools))
+            for number, artifacts in pools.items():
+                if artifacts["corpus"].identity() != pools[first]["corpus"].identity():
+                    raise InputError(
+                        f"pool {number} was made from other rows than pool {first}",
+                        where=f"corpus {name}",
+                        remedy=f"run `kedro run --pipeline=distill --params=corpus={name},"
+                        f"pool={number}` again",
+                    )
 
     def labels(self, name: str) -> dict[str, int]:
         """Rows of each class, without reading more than the corpus's table."""
-        corpus = self._artifacts[name]["corpus"].load()
+        corpus = next(iter(self._artifacts[name].values()))["corpus"].load()
         return dict(zip(class_names(corpus), class_sizes(corpus), strict=True))
 
     def refuse(self, name: str) -> NoReturn:
@@ -202,24 +225,25 @@ class PreparedCorpora(Mapping[str, PreparedCorpus]):
 
 
 class PreparedCorporaDataset(ReadOnlyDataset[PreparedCorpora]):
-    """Finds the artifacts of every corpus, from the catalog's entries for one of them."""
+    """Finds the artifacts of every corpus and pool, from the catalog's entries for one of them."""
 
     def __init__(
         self,
         *,
-        corpus: str,
+        folder: str,
         artifacts: dict[str, dict[str, Any]],
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        self._corpus, self._entries = corpus, artifacts
+        self._folder, self._entries = folder, artifacts
         self.metadata = metadata
 
     def identity(self) -> str:
         """A digest of the contents of all of them."""
         return value_digest(
             {
-                corpus: {part: artifact.identity() for part, artifact in artifacts.items()}
-                for corpus, artifacts in self._found().items()
+                f"{corpus}@{pool}": {part: each.identity() for part, each in artifacts.items()}
+                for corpus, pools in self._found().items()
+                for pool, artifacts in pools.items()
             }
         )
 
@@ -227,25 +251,26 @@ class PreparedCorporaDataset(ReadOnlyDataset[PreparedCorpora]):
         """The corpora that are there now."""
         return PreparedCorpora(self._found())
 
-    def _found(self) -> dict[str, dict[str, Artifact]]:
-        found = {}
-        for name in self._names():
-            artifacts = {part: self._of_corpus(part, name) for part in PARTS}
+    def _found(self) -> dict[str, dict[int, dict[str, Artifact]]]:
+        found: dict[str, dict[int, dict[str, Artifact]]] = {}
+        for corpus, pool in sorted(map(corpus_and_pool, self._folders())):
+            folder = artifact_folder(corpus, pool)
+            artifacts = {part: self._in_folder(part, folder) for part in PARTS}
             if all(artifact.exists() for artifact in artifacts.values()):
-                found[name] = artifacts
+                found.setdefault(corpus, {})[pool] = artifacts
         return found
 
-    def _names(self) -> list[str]:
-        folder = Path(_around(str(self._entries["pool"]["filepath"]), self._corpus)[0])
-        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    def _folders(self) -> list[str]:
+        folder = Path(_around(str(self._entries["pool"]["filepath"]), self._folder)[0])
+        return [path.name for path in folder.iterdir()] if folder.is_dir() else []
 
-    def _of_corpus(self, part: str, corpus: str) -> Artifact:
-        before, after = _around(str(self._entries[part]["filepath"]), self._corpus)
-        entry = {**self._entries[part], "filepath": f"{before}/{corpus}/{after}"}
-        return _artifact(f"{corpus}.{part}", entry)
+    def _in_folder(self, part: str, folder: str) -> Artifact:
+        before, after = _around(str(self._entries[part]["filepath"]), self._folder)
+        entry = {**self._entries[part], "filepath": f"{before}/{folder}/{after}"}
+        return _artifact(f"{folder}.{part}", entry)
 
     def _describe(self) -> dict[str, Any]:
-        return {"corpora": self._names()}
+        return {"corpora": sorted(self._folders())}
 
 
 def _artifact(name: str, entry: dict[str, Any]) -> Artifact:
@@ -254,7 +279,7 @@ def _artifact(name: str, entry: dict[str, Any]) -> Artifact:
     return cast(Artifact, AbstractDataset.from_config(name, kept))
 
 
-def _around(path: str, corpus: str) -> tuple[str, str]:
-    """A path before and after its corpus; the project may be in a folder of that name."""
-    before, _, after = path.rpartition(f"/{corpus}/")
+def _around(path: str, folder: str) -> tuple[str, str]:
+    """A path before and after a folder; the project may be in one of that name."""
+    before, _, after = path.rpartition(f"/{folder}/")
     return before, after

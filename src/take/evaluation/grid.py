@@ -13,15 +13,20 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+
 from take.cost import costing
+from take.evaluation.ceiling import OneClass, ceiling_rows
 from take.evaluation.cells import CellResult, failure
-from take.evaluation.grid_settings import GridSettings, LearnerChoices, Names, check_metric
+from take.evaluation.grid_settings import GridSettings, LearnerChoices, Names
 from take.evaluation.methods.material import Material, NotApplicableError
+from take.evaluation.names import CONSTANT, FULL
 from take.evaluation.progress import Progress, quiet
 from take.evaluation.sealed_split import SealedSplit
 from take.evaluation.store import CellStore
 from take.evaluation.training_sets import NotStoredError, TrainedOn, TrainingSets
 from take.learners import (
+    ConvergenceSettings,
     Learner,
     LinearSettings,
     Shared,
@@ -35,9 +40,9 @@ from take.reuse.digests import module_code, value_digest
 _logger = logging.getLogger(__name__)
 
 _SEEDS_A_SET = 1000  # training j on set i has the seed 1000 i + j: no training is done twice
-_DECIDING = ("take.learners", "take.evaluation.sealed_split")
+_DECIDING = ("take.learners", "take.evaluation.sealed_split", "take.evaluation.ceiling")
 """Modules whose code decides a cell's scores, given its rows."""
-_KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed")
+_KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed", "metric")
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,16 @@ class Experiment:
 
     corpus: str
     budget: str
-    material: Material
+    materials: tuple[Material, ...]  # one for each pool
     split: SealedSplit
     shared: Shared
     methods: Names
     learners: Names
+
+    @property
+    def material(self) -> Material:
+        """With the first pool."""
+        return self.materials[0]
 
 
 class Planned(NamedTuple):
@@ -106,11 +116,12 @@ class Grid:
     def plan(self, experiment: Experiment) -> Iterator[Planned]:
         """The cells of an experiment, learner by learner."""
         names = self.choices.suited(experiment.learners, pairs=experiment.material.task == "pair")
+        counts = {FULL: self.settings.full_sets, CONSTANT: 1}
         for learner in names:
             drawn = not isinstance(self.choices.of(learner), LinearSettings)
-            trainings = self.settings.trainings if drawn else 1
             for name in self.settings.methods_for(learner, experiment.methods):
-                sets = self.settings.full_sets if name == "full" else self.settings.sets
+                trainings = self.settings.trainings if drawn and name != CONSTANT else 1
+                sets = counts.get(name, self.settings.sets)
                 for set_seed, training in product(range(sets), range(trainings)):
                     yield Planned(learner, name, set_seed, training)
 
@@ -118,15 +129,18 @@ class Grid:
         for name in self.settings.methods_by_learner:
             self.choices.of(name)
         for experiment in experiments:
-            metric = self.settings.metrics.get(experiment.corpus, "accuracy")
-            check_metric(experiment.corpus, metric, len(experiment.material.class_names))
             for name in experiment.learners:
                 self.choices.of(name)
 
     def _sets(self, experiment: Experiment) -> TrainingSets:
         settings, methods = self.settings, experiment.methods
         return TrainingSets(
-            experiment.material, settings.baselines, self.store, methods, settings.sets, self.stored
+            experiment.materials,
+            settings.baselines,
+            self.store,
+            methods,
+            settings.sets,
+            self.stored,
         )
 
 
@@ -140,6 +154,8 @@ class _Run:
         self._learners: dict[str, Learner | Exception] = {}
         self._skipped: set[str] = set()
         self._code = value_digest(module_code(*_DECIDING))
+        labels = experiment.material.corpus.labels
+        self._metric = grid.settings.metric_of(experiment.corpus, np.bincount(labels).tolist())
 
     def cell(self, planned: Planned) -> CellResult | None:
         """A cell; None for a method that does not apply to this corpus, or if it is not stored."""
@@ -151,6 +167,7 @@ class _Run:
             set_seed=planned.set_seed,
             training_seed=planned.training_seed,
             code_version=self._grid.code_version,
+            metric=self._metric,
         )
         what = f"{empty.corpus} {empty.budget}, {empty.learner} trained on '{empty.method}'"
         seconds = None
@@ -187,12 +204,14 @@ class _Run:
         self, empty: CellResult, planned: Planned, given: TrainedOn
     ) -> tuple[CellResult, bool]:
         """The cell, and whether it had to be computed."""
-        learner, (made, rows) = self._learner(planned.learner), given
+        learner, (made, rows, pool) = self._learner(planned.learner), given
         settings, split = self._grid.choices.of(planned.learner), self._experiment.split
+        limits = None
+        if planned.method == FULL:
+            limits = self._grid.choices.full.get(planned.learner, ConvergenceSettings())
         updates, seed = None, 0
         if not isinstance(settings, LinearSettings):
-            is_full = planned.method == "full"
-            updates = self._grid.settings.full_updates if is_full else settings.training.updates
+            updates = None if limits else settings.training.updates
             seed = planned.set_seed * _SEEDS_A_SET + planned.training_seed
         most = self._grid.choices.evaluation_rows.get(planned.learner)
         evaluation_rows = len(split.rows(most))
@@ -201,6 +220,7 @@ class _Run:
                 "learner": learner.identity,
                 "seed": seed,
                 "updates": updates,
+                "limits": limits,
                 "rows": made.rows.digest,
                 "split": split.identity,
                 "evaluation_rows": evaluation_rows,
@@ -211,8 +231,10 @@ class _Run:
             "rows": len(rows),
             "missing_classes": len(rows.missing_classes),
             "set_digest": made.rows.digest,
+            "pool": pool,
             "evaluation_rows": evaluation_rows,
             "updates": updates,
+            "independent": settings.independent,
             "learner_title": learner.title,
             "set_seconds": round(made.seconds, 3),
             "fingerprint": fingerprint,
@@ -220,11 +242,25 @@ class _Run:
         stored = self._grid.store.cell(fingerprint)
         if stored is not None:
             mine = {name: getattr(empty, name) for name in _KEY}
+            if limits:
+                known |= {"rows": stored.rows, "updates": stored.updates}
             return stored.model_copy(update=known | mine), False
         if self._grid.stored:
             raise NotStoredError(fingerprint)
         with costing() as training:
-            model = learner.fit(rows, seed, updates)
+            if limits:
+                apart = ceiling_rows(rows, self._experiment.material, seed)
+                converged = learner.fit_to_convergence(*apart, seed, limits)
+                model = converged.model
+                known |= {
+                    "rows": converged.rows,
+                    "updates": converged.updates,
+                    "curve": converged.curve,
+                }
+            elif len(rows.missing_classes) == rows.n_classes - 1:
+                model = OneClass(rows)
+            else:
+                model = learner.fit(rows, seed, updates)
         with costing() as prediction:
             found = split.evaluate(model, most)
         measured = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -15,14 +16,21 @@ from pydantic import (
 
 from take.corpus.budget import Budget, check_budget
 from take.errors import InputError, closest
-from take.evaluation.cells import Metric
 from take.evaluation.methods import METHODS, method
 from take.evaluation.methods.material import BaselineSettings
 from take.frozen import Frozen
-from take.learners import DEFAULTS, LearnerSettings, LinearSettings, NetworkSettings
+from take.learners import (
+    DEFAULTS,
+    ConvergenceSettings,
+    LearnerSettings,
+    LinearSettings,
+    NetworkSettings,
+)
 from take.selection.selection_settings import SelectionSettings
 
 Names = tuple[str, ...]
+Headline = Literal["accuracy", "macro_f1"]
+_EVEN_SHARE = 2 / 3
 
 
 def _words(given: Any) -> Any:
@@ -84,10 +92,13 @@ class LearnerChoices(Frozen):
     settings: dict[str, LearnerSettings] = Field(
         default={}, description="learners of your own, or other settings for known ones, by name"
     )
+    full: dict[str, ConvergenceSettings] = Field(
+        default={}, description="how a learner is trained on the full corpus, until it converges"
+    )
 
     @model_validator(mode="after")
     def _known(self) -> LearnerChoices:
-        for name in self.evaluation_rows:
+        for name in (*self.evaluation_rows, *self.full):
             self.of(name)
         return self
 
@@ -121,23 +132,34 @@ class GridSettings(Frozen):
     learners: Words
     sets: int = Field(default=5, ge=1, le=100, description="training sets, each with its own seed")
     trainings: int = Field(default=1, ge=1, le=100, description="trainings on each set")
-    full_updates: int = Field(
-        default=1000,
-        ge=1,
-        description="updates on the full corpus; other methods: the learner's",
-    )
     full_sets: int = Field(default=1, ge=1, le=100, description="trainings on the full corpus")
     methods_by_learner: dict[str, Methods] = Field(
         default={},
         description="for learners that are too slow for every method",
     )
-    metrics: dict[str, Metric] = Field(default={}, description="of a corpus, if it is not accuracy")
+    metrics: dict[str, Headline] = Field(
+        default={}, description="headline metric of a corpus; default: by its classes"
+    )
     baselines: BaselineSettings = BaselineSettings()
 
     def with_selection(self, selection: SelectionSettings) -> GridSettings:
         """The same, with `take` and its variants selecting as given."""
         baselines = self.baselines.model_copy(update={"selection": selection})
         return self.model_copy(update={"baselines": baselines})
+
+    def metric_of(self, corpus: str, class_sizes: Sequence[int]) -> Headline:
+        """The headline metric: macro F1 where the smallest class has less than 2/3 of the largest.
+
+        Accuracy would reward predicting the largest class.
+
+        >>> grid = GridSettings(methods="take", learners="lr", metrics={"news": "macro_f1"})
+        >>> grid.metric_of("films", [90, 100]), grid.metric_of("pairs", [50, 100])
+        ('accuracy', 'macro_f1')
+        >>> grid.metric_of("news", [100, 100])
+        'macro_f1'
+        """
+        uneven = min(class_sizes) < _EVEN_SHARE * max(class_sizes)
+        return self.metrics.get(corpus, "macro_f1" if uneven else "accuracy")
 
     def methods_for(self, learner: str, methods: Names) -> Names:
         """Those of the methods that a learner is trained with."""
@@ -153,8 +175,9 @@ class EvaluationSettings(GridSettings):
     """
 
     corpus: str = Field(default="", description="its name; `--params=corpus=…` sets it")
-    methods: Methods = ("distilled", "random", "kmeans", "full")
-    learners: Words = ("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "textcnn")
+    pool: int = Field(default=0, ge=0, description="its pool; `--params=pool=…` sets it")
+    methods: Methods = ("distilled", "constant", "random", "kmeans", "full")
+    learners: Words = ("textcnn", "char_lr", "siamese_char_lr", "lr", "siamese_lr")
 
     def runs(self, budget: str) -> list[Run]:
         """The methods, and `file` if one is named."""
@@ -165,8 +188,11 @@ class EvaluationSettings(GridSettings):
 class QuickSettings(Frozen):
     """A quick benchmark: enough to see whether anything is broken or much better."""
 
-    methods: Methods = ("full", "random", "kmeans", "eda", "take")
-    learners: Words = ("lr", "lr_rows", "siamese_lr", "siamese_lr_rows", "textcnn")
+    methods: Methods = ("full", "constant", "random", "random_unstratified", "kmeans", "take")
+    learners: Words = (
+        *("textcnn", "char_lr", "siamese_char_lr"),
+        *("lr", "lr_phi", "siamese_lr", "siamese_lr_phi"),
+    )
     sets: int = Field(default=2, ge=1, le=100)
 
 
@@ -195,9 +221,9 @@ class BenchmarkSettings(GridSettings):
         name for name in METHODS if name not in {"file", "distilled", "dilm", "take_exam"}
     )
     learners: Words = (
-        *("lr", "lr_rows", "lr_phi"),
-        *("siamese_lr", "siamese_lr_rows", "siamese_lr_phi"),
-        *("textcnn", "textrnn", "transformer"),
+        *("textcnn", "textrnn", "char_lr", "siamese_char_lr", "e5"),
+        *("transformer", "lr_phi", "siamese_lr_phi"),
+        *("lr", "lr_rows", "siamese_lr", "siamese_lr_rows"),
     )
 
     @field_validator("methods")
@@ -232,23 +258,6 @@ class BenchmarkSettings(GridSettings):
         ]
 
     def check(self, corpus: str, classes: dict[str, int]) -> None:
-        """Refuse budgets and metrics that a corpus with these rows per class does not allow."""
+        """Refuse budgets that a corpus with these rows per class does not allow."""
         for budget in self.budgets_of(corpus):
             check_budget(Budget.parse(budget), list(classes.values()), list(classes))
-        check_metric(corpus, self.metrics.get(corpus, "accuracy"), len(classes))
-
-
-def check_metric(corpus: str, metric: Metric, n_classes: int) -> None:
-    """Refuse the F1 of class 1 where there are more than two.
-
-    >>> check_metric("news", "accuracy_f1", 4)
-    Traceback (most recent call last):
-    take.errors.InputError: metrics, corpus news: the metric is accuracy_f1, but there are 4 ...
-    """
-    if metric == "accuracy_f1" and n_classes > 2:
-        raise InputError(
-            f"the metric is accuracy_f1, but there are {n_classes} classes",
-            where=f"metrics, corpus {corpus}",
-            allowed="accuracy or macro_f1; accuracy_f1 needs two classes",
-            remedy="name another metric for this corpus",
-        )

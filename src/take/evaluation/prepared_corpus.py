@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,11 +41,24 @@ from take.scoring.scoring_inputs import ScoringSettings, ScoringWarning
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import SelectionSettings
 from take.selection.tables import unseen_rows
+from take.text.copies import CopySettings
+from take.text.related import RelatedRows
+
+
+class PreparedPool(NamedTuple):
+    """A pool, and what it was made from."""
+
+    number: int
+    """Seeds its generation."""
+    rows: pd.DataFrame
+    ledger: pd.DataFrame
+    embeddings: Embeddings
+    generator_rows: pd.DataFrame
 
 
 @dataclass(frozen=True)
 class PreparedCorpus:
-    """A corpus with its weights, its pool, and what they were made from."""
+    """A corpus with its weights, its pools, and what they were made from."""
 
     name: str
     corpus: pd.DataFrame
@@ -54,10 +68,7 @@ class PreparedCorpus:
     trajectory: ProbeTrajectory
     influence: InfluenceMatrix
     study: StudyReport
-    pool: pd.DataFrame
-    ledger: pd.DataFrame
-    pool_embeddings: Embeddings
-    generator_rows: pd.DataFrame
+    pools: tuple[PreparedPool, ...]
     distilled: pd.DataFrame | None = None
 
     def split(self) -> SealedSplit:
@@ -80,18 +91,23 @@ class PreparedCorpus:
         encoder: Encoder,
         scoring: ScoringSettings,
         selection: SelectionSettings,
+        copies: CopySettings,
         shared: Shared,
         folder: Path,
     ) -> list[Experiment]:
         """The runs on this corpus; `folder` keeps checkpoints of long searches."""
-        work, split = folder / "searches", self.split()
-        material = self.material(runs[0].budget, encoder, scoring, selection, work)
-        of_corpus, sizes = shared_for(material, shared), class_sizes(self.corpus)
+        work, split, sizes = folder / "searches", self.split(), class_sizes(self.corpus)
+        first = runs[0].budget
+        materials = self.materials(first, encoder, scoring, selection, copies, work)
+        of_corpus = shared_for(materials[0], shared)
         return [
             Experiment(
                 self.name,
                 budget,
-                replace(material, budgets=Budget.parse(budget).split(sizes)),
+                tuple(
+                    replace(material, budgets=Budget.parse(budget).split(sizes))
+                    for material in materials
+                ),
                 split,
                 of_corpus,
                 methods,
@@ -100,38 +116,45 @@ class PreparedCorpus:
             for budget, methods, learners in runs
         ]
 
-    def material(
+    def materials(
         self,
         budget: str,
         encoder: Encoder,
         scoring: ScoringSettings,
         selection: SelectionSettings,
+        copies: CopySettings,
         work: Path | None = None,
-    ) -> Material:
-        """What methods make training sets from, at a budget."""
-        names = tuple(class_names(self.corpus))
-        return Material(
-            name=self.name,
-            corpus=LabelledRows.of(self.corpus, self.embeddings),
-            weights=self.weights["weight"].to_numpy(),
-            class_names=names,
-            budgets=Budget.parse(budget).split(class_sizes(self.corpus)),
-            pool=LabelledRows.of(self.pool, self.pool_embeddings),
-            unseen=unseen_rows(self.corpus, self.generator_rows, selection.exam.exam_rows),
-            evaluation=EvaluationCopies(self.evaluation_split),
-            work=work,
-            kernel_weights=cache(lambda kernel: self._kernel_weights(kernel, scoring)),
-            unfiltered=cache(lambda: self._unfiltered(encoder)),
-            distilled=self._distilled(),
-            variants=value_digest(
-                {
-                    "scoring": scoring,
-                    "decay": self.study.decay,
-                    "code": module_code("take.scoring.scorers"),
-                    "reasons": all_rows(self.pool, self.ledger)["reason"].value_counts().to_dict(),
-                }
-            ),
+    ) -> tuple[Material, ...]:
+        """What methods make training sets from, at a budget: once for each pool."""
+        related = RelatedRows(list(zip(*text_columns(self.corpus), strict=True)), copies)
+        wanted = selection.exam.exam_rows
+        return tuple(
+            Material(
+                name=self.name,
+                corpus=LabelledRows.of(self.corpus, self.embeddings),
+                weights=self.weights["weight"].to_numpy(),
+                class_names=tuple(class_names(self.corpus)),
+                budgets=Budget.parse(budget).split(class_sizes(self.corpus)),
+                pool=LabelledRows.of(pool.rows, pool.embeddings),
+                pool_number=pool.number,
+                unseen=unseen_rows(self.corpus, pool.generator_rows, related, wanted),
+                related=related,
+                evaluation=EvaluationCopies(self.evaluation_split),
+                work=work,
+                kernel_weights=cache(lambda kernel: self._kernel_weights(kernel, scoring)),
+                unfiltered=cache(partial(self._unfiltered, pool, encoder)),
+                distilled=self._distilled(),
+                variants=self._variants(pool, scoring, copies),
+            )
+            for pool in self.pools
         )
+
+    def _variants(self, pool: PreparedPool, scoring: ScoringSettings, copies: CopySettings) -> str:
+        """A digest of what decides the material's callables."""
+        reasons = all_rows(pool.rows, pool.ledger)["reason"].value_counts().to_dict()
+        code = module_code("take.scoring.scorers", "take.text.related")
+        parts = {"scoring": scoring, "decay": self.study.decay, "copies": copies}
+        return value_digest({**parts, "code": code, "reasons": reasons})
 
     def _kernel_weights(self, kernel: str, scoring: ScoringSettings) -> Float64:
         """κ by another temporal kernel, with everything else as in the scoring."""
@@ -150,9 +173,9 @@ class PreparedCorpus:
             warnings.simplefilter("ignore", ScoringWarning)  # logged when the corpus was scored
             return score(evidence).weights
 
-    def _unfiltered(self, encoder: Encoder) -> LabelledRows:
+    def _unfiltered(self, prepared: PreparedPool, encoder: Encoder) -> LabelledRows:
         """The pool together with the rows that contradict their labels."""
-        rows = all_rows(self.pool, self.ledger)
+        rows = all_rows(prepared.rows, prepared.ledger)
         judged = rows[rows["reason"].isin(["", Reason.LABEL_CONTRADICTED.value])].assign(reason="")
         columns = TEXT_COLUMNS[task_of(self.corpus)]
         pool = pool_rows(judged, class_names(self.corpus), columns)

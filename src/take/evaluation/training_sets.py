@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from take.cost import costing
-from take.evaluation.methods import method
+from take.evaluation.methods import method, reads_pool
 from take.evaluation.methods.material import BaselineSettings, Material
 from take.evaluation.store import CellStore, MadeSet
 from take.learners import TrainingRows
@@ -35,6 +35,8 @@ class TrainedOn(NamedTuple):
 
     made: MadeSet
     rows: TrainingRows
+    pool: int | None
+    """The pool that it was selected from, if any."""
 
 
 class TrainingSets:
@@ -42,21 +44,22 @@ class TrainingSets:
 
     def __init__(
         self,
-        material: Material,
+        materials: Sequence[Material],
         settings: BaselineSettings,
         store: CellStore,
         methods: Sequence[str],
         sets: int,
         stored: bool = False,
     ) -> None:
-        self._material, self._settings, self._store = material, settings, store
+        """One material for each pool; sets are selected from them in turn."""
+        self._materials, self._settings, self._store = materials, settings, store
         self._stored = stored  # nothing is made
         self._found: dict[tuple[str, int], TrainedOn | Exception] = {}
         for name in sorted(GIVEN & set(methods)):
             one_per_seed = name == "file" and "{seed}" in (settings.file or "")
             for seed in range(sets):
                 if seed == 0 or one_per_seed:
-                    given = self._with_rows(make_set(name, material, settings, seed))
+                    given = self._with_rows(make_set(name, materials[0], settings, seed))
                 self._found[name, seed] = given
 
     def __contains__(self, key: tuple[str, int]) -> bool:
@@ -68,7 +71,8 @@ class TrainingSets:
         if (name, seed) not in self._found:
             try:
                 made, is_new = self._read_or_make(name, seed)
-                self._found[name, seed] = self._with_rows(made)
+                pool = self._material(name, seed).pool_number if reads_pool(name) else None
+                self._found[name, seed] = self._with_rows(made, pool)
                 seconds = made.seconds if is_new else None
             except Exception as error:  # raised below, and for every other cell of the set
                 self._found[name, seed] = error
@@ -77,21 +81,27 @@ class TrainingSets:
             raise found
         return found, seconds
 
-    def _with_rows(self, made: MadeSet) -> TrainedOn:
-        rows, n_classes = made.rows, len(self._material.class_names)
-        return TrainedOn(made, TrainingRows.of(rows.texts, rows.labels, rows.weights, n_classes))
+    def _material(self, name: str, seed: int) -> Material:
+        """Pools take turns. A method that reads none has the same rows however many there are."""
+        return self._materials[seed % len(self._materials) if reads_pool(name) else 0]
+
+    def _with_rows(self, made: MadeSet, pool: int | None = None) -> TrainedOn:
+        rows, n_classes = made.rows, len(self._materials[0].class_names)
+        trained = TrainingRows.of(rows.texts, rows.labels, rows.weights, n_classes)
+        return TrainedOn(made, trained, pool)
 
     def _read_or_make(self, name: str, seed: int) -> tuple[MadeSet, bool]:
         """The set, and whether it had to be made."""
+        material = self._material(name, seed)
         if name == "full":  # faster to make than to read
-            return make_set(name, self._material, self._settings, seed), True
+            return make_set(name, material, self._settings, seed), True
         fingerprint = value_digest(
             {
                 "method": name,
                 "seed": seed,
                 "settings": self._settings.model_dump(mode="json", exclude=_BY_CONTENT),
-                "material": self._material.identity,
-                "made by": _code_and_files(name, self._settings, self._material.name),
+                "material": material.identity,
+                "made by": _code_and_files(name, self._settings, material.name),
             }
         )
         stored = self._store.training_set(fingerprint)
@@ -99,7 +109,7 @@ class TrainingSets:
             return stored, False
         if self._stored:
             raise NotStoredError(fingerprint)
-        made = make_set(name, self._material, self._settings, seed, search=fingerprint[:16])
+        made = make_set(name, material, self._settings, seed, search=fingerprint[:16])
         self._store.keep_training_set(fingerprint, made)
         if made.seconds > 5:
             _logger.info("Rows by '%s', seed %s: %s.", name, seed, duration(made.seconds))

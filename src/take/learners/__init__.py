@@ -18,12 +18,14 @@ from typing import Annotated
 from pydantic import Field
 
 from take.learners.base import Learner, Model, Texts, TrainingRows
+from take.learners.convergence import Converged, ConvergenceSettings
 from take.learners.linear import (
     LinearLearner,
     LinearSettings,
     SentenceVectors,
     Vocabulary,
     WordCounts,
+    count_characters,
 )
 from take.learners.networks import NetworkLearner, NetworkSettings
 from take.learners.pretrained import Pretrained, TransformerSettings
@@ -33,6 +35,8 @@ from take.learners.word_vectors import WordVectors, WordVectorSettings, load_wor
 
 __all__ = [
     "DEFAULTS",
+    "Converged",
+    "ConvergenceSettings",
     "Learner",
     "LearnerSettings",
     "LinearSettings",
@@ -61,9 +65,12 @@ DEFAULTS: dict[str, LearnerSettings] = {
     "siamese_lr": LinearSettings(kind="siamese_lr"),
     "siamese_lr_rows": LinearSettings(kind="siamese_lr", vocabulary="rows"),
     "siamese_lr_phi": LinearSettings(kind="siamese_lr", features="phi"),
+    "char_lr": LinearSettings(features="characters"),
+    "siamese_char_lr": LinearSettings(kind="siamese_lr", features="characters"),
     "textcnn": NetworkSettings(),
     "textrnn": NetworkSettings(kind="textrnn"),
     "transformer": TransformerSettings(),
+    "e5": TransformerSettings(model="embedded_e5"),
     "embedded_lm": TransformerSettings(model="embedded_lm"),
 }
 """Learners by name, with their default settings."""
@@ -79,7 +86,8 @@ class Shared:
     counts: WordCounts = field(default_factory=WordCounts)
     corpus: Vocabulary | None = None  # words and idf of the full corpus
     phi: SentenceVectors | None = None
-    language_models: Path | None = None  # the folder of converted language models
+    language_models: Path | None = None  # the folder of converted weights
+    characters: WordCounts = field(init=False, default_factory=count_characters)
     word_vectors: Path | None = None  # a folder that caches large vector files as read
     _vectors: dict[WordVectorSettings, WordVectors] = field(default_factory=dict)
     _pretrained: dict[tuple[str, str | None, int], Pretrained] = field(default_factory=dict)
@@ -101,7 +109,8 @@ class Shared:
 def make_learner(settings: LearnerSettings, shared: Shared) -> Learner:
     """The learner that the settings describe, with the resources that it shares with others."""
     if isinstance(settings, LinearSettings):
-        return LinearLearner(settings, shared.counts, shared.corpus, shared.phi)
+        counts = shared.characters if settings.features == "characters" else shared.counts
+        return LinearLearner(settings, counts, shared.corpus, shared.phi)
     if isinstance(settings, NetworkSettings):
         return NetworkLearner(settings, shared.vectors_of(settings.words))
     return TransformerLearner(settings, shared.pretrained_of(settings))

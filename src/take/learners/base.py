@@ -9,13 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from take.errors import InputError
 from take.rows.arrays import Float64, Int64
+
+if TYPE_CHECKING:
+    from take.learners.convergence import Converged, ConvergenceSettings
 
 Part = TypeVar("Part")
 
@@ -175,6 +178,12 @@ class Learner(Protocol):
         `updates` is the number of optimiser steps, independent of the number of rows; None: as the
         settings say. Learners that are solved to their optimum ignore seed and updates.
         """
+        ...
+
+    def fit_to_convergence(
+        self, rows: TrainingRows, validation: TrainingRows, seed: int, limits: ConvergenceSettings
+    ) -> Converged:
+        """A model trained on `rows` until `validation` gets no better: a learner's ceiling."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""`lr` and `siamese_lr`: logistic regression on TF-IDF or φ, solved to its optimum.
+"""`lr` and `siamese_lr`: logistic regression on TF-IDF, character n-grams or φ, solved exactly.
 
     min_{W,b}  ‖W‖²/2 + C Σ_n w_n · −log softmax(W x_n + b)[y_n]
 
@@ -9,11 +9,13 @@ idf, with scikit-learn's words (two letters or more, lower case) and formula, to
 
     tfidf(x, w) = count(x, w) · (ln((1 + n) / (1 + df_w)) + 1),   each row divided by its norm,
 
-n the texts that the vocabulary was made from and df_w those with word w.
+n the texts that the vocabulary was made from and df_w those with word w. Character n-grams are
+weighed like words: 2 to 5 characters, within a word and the blanks around it.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 from collections import Counter
@@ -30,10 +32,13 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.errors import InputError
 from take.frozen import Frozen
 from take.learners.base import Model, Remembered, Texts, TrainingRows, check_same_task
+from take.learners.convergence import Converged, ConvergenceSettings, mean_loss
 from take.rows.arrays import Float32, Float64
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
+_CHARACTERS = (2, 5)  # of an n-gram
 _ITERATIONS = 2000  # far more than any corpus here has needed
+_INVERSE_PENALTIES = tuple(10 ** (step / 2) for step in range(-4, 7))  # 0.01 … 1,000
 
 Features = Callable[[Texts], Any]
 """Texts → (n, d), dense or CSR; pairs are joined as [u ; v ; |u−v| ; u·v]."""
@@ -43,11 +48,17 @@ class LinearSettings(Frozen):
     """Logistic regression: `lr` for single texts, `siamese_lr` for pairs."""
 
     kind: Literal["lr", "siamese_lr"] = "lr"
-    features: Literal["tfidf", "phi"] = "tfidf"
+    features: Literal["tfidf", "characters", "phi"] = "tfidf"
     vocabulary: Literal["corpus", "rows"] = "corpus"
-    """Words and idf: the full corpus's (as the paper), or those of the training rows alone."""
+    """Words and idf: the full corpus's (as the paper), or those of the training rows alone. Of
+    character n-grams, always the latter."""
     inverse_penalty: float = Field(default=1.0, gt=0)
     """C of ‖W‖²/2 + C Σ loss."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether it sees rows otherwise than a selector does: not by words or φ."""
+        return self.features == "characters"
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class LinearLearner:
     """Logistic regression with the vocabulary, or φ, that it is given."""
 
     settings: LinearSettings
-    counts: WordCounts
+    counts: WordCounts  # of words, or of character n-grams
     corpus: Vocabulary | None = None
     phi: SentenceVectors | None = None
 
@@ -80,6 +91,12 @@ class LinearLearner:
         of_pairs = " of both texts, joined" if self.name == "siamese_lr" else ""
         if self.settings.features == "phi" and self.phi is not None:
             return f"logistic regression on sentence vectors of {self.phi.title}{of_pairs}"
+        if self.settings.features == "characters":
+            shortest, longest = _CHARACTERS
+            return (
+                f"logistic regression on n-grams of {shortest} to {longest} characters{of_pairs} "
+                "(n-grams and idf of the training rows alone)"
+            )
         whose = "the corpus" if self.settings.vocabulary == "corpus" else "the training rows alone"
         return f"logistic regression on TF-IDF{of_pairs} (words and idf of {whose})"
 
@@ -98,8 +115,38 @@ class LinearLearner:
 
     def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The optimum for these rows."""
-        from sklearn.linear_model import LogisticRegression
+        features = self._features(rows)
+        solver = _solver(rows, self.settings.inverse_penalty)
+        if solver is not None:
+            solver.fit(features(rows.texts), rows.labels, sample_weight=rows.relative_weights)
+        return LinearModel(features, rows, solver)
 
+    def fit_to_convergence(
+        self, rows: TrainingRows, validation: TrainingRows, seed: int, limits: ConvergenceSettings
+    ) -> Converged:
+        """The optimum for the penalty that suits the validation rows best.
+
+        C rises until their loss does; the curve has the loss at each C.
+        """
+        rows = limits.part(rows, seed)
+        features = self._features(rows)
+        given, solver = features(rows.texts), _solver(rows, 1.0)
+        losses: list[float] = []
+        best = LinearModel(features, rows, solver)
+        for penalty in _INVERSE_PENALTIES:
+            if solver is None:
+                losses.append(mean_loss(best.logits(validation.texts), validation))
+                break
+            solver.set_params(C=penalty)  # goes on from the optimum of the last one
+            solver.fit(given, rows.labels, sample_weight=rows.relative_weights)
+            model = LinearModel(features, rows, copy.deepcopy(solver))
+            losses.append(mean_loss(model.logits(validation.texts), validation))
+            if losses[-1] > min(losses):
+                break
+            best = model
+        return Converged(best, tuple(losses), len(rows))
+
+    def _features(self, rows: TrainingRows) -> Features:
         if rows.texts.is_pair is not (self.name == "siamese_lr"):
             other = "siamese_lr" if rows.texts.is_pair else "lr"
             raise InputError(
@@ -107,18 +154,9 @@ class LinearLearner:
                 where=self.name,
                 remedy=f"use {other}",
             )
-        features = self._features(rows)
-        present = np.unique(rows.labels)
-        if len(present) == 1:
-            return LinearModel(features, rows, None)
-        solver = LogisticRegression(C=self.settings.inverse_penalty, max_iter=_ITERATIONS)
-        solver.fit(features(rows.texts), rows.labels, sample_weight=rows.relative_weights)
-        return LinearModel(features, rows, solver)
-
-    def _features(self, rows: TrainingRows) -> Features:
         if self.settings.features == "phi" and self.phi is not None:
             return self.phi
-        vocabulary = self.corpus if self.settings.vocabulary == "corpus" else None
+        vocabulary = self.corpus if self._needs_corpus else None
         chosen = vocabulary or Vocabulary(self.counts, rows.texts)
 
         def tfidf(texts: Texts) -> Any:
@@ -126,6 +164,15 @@ class LinearLearner:
             return sparse_pairs(*columns) if texts.is_pair else columns[0]
 
         return tfidf
+
+
+def _solver(rows: TrainingRows, inverse_penalty: float) -> Any:
+    """A logistic regression, not yet solved; None if the rows are all of one class."""
+    from sklearn.linear_model import LogisticRegression
+
+    if len(np.unique(rows.labels)) == 1:
+        return None
+    return LogisticRegression(C=inverse_penalty, max_iter=_ITERATIONS, warm_start=True)
 
 
 class LinearModel(Model):
@@ -149,11 +196,16 @@ class LinearModel(Model):
         return logits
 
 
+def _words_of(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
 class WordCounts:
     """How often each text has each word; the list of words grows with what is counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, split: Callable[[str], list[str]] = _words_of) -> None:
         self.words: dict[str, int] = {}
+        self._split = split
         self._counted = Remembered(self._count)
 
     def __call__(self, texts: Texts) -> list[Any]:
@@ -172,7 +224,7 @@ class WordCounts:
         counts: list[int] = []
         ends = [0]
         for text in column:
-            found = Counter(_WORD.findall(text.lower()))
+            found = Counter(self._split(text))
             indices += [self.words.setdefault(word, len(self.words)) for word in found]
             counts += found.values()
             ends.append(len(indices))
@@ -181,6 +233,27 @@ class WordCounts:
             np.array(indices, dtype=np.int32),
             np.array(ends, dtype=np.int32),
         )
+
+
+def count_characters() -> WordCounts:
+    """Counts of character n-grams, as scikit-learn's `char_wb` has them.
+
+    >>> counts = count_characters()
+    >>> _ = counts(Texts.of(["Ab"]))
+    >>> list(counts.words)
+    [' a', 'ab', 'b ', ' ab', 'ab ', ' ab ']
+    """
+    split: list[Callable[[str], list[str]]] = []
+
+    def ngrams(text: str) -> list[str]:
+        if not split:  # made when first used, because it imports scikit-learn
+            from sklearn.feature_extraction.text import CountVectorizer
+
+            counter = CountVectorizer(analyzer="char_wb", ngram_range=_CHARACTERS)
+            split.append(counter.build_analyzer())
+        return split[0](text)
+
+    return WordCounts(ngrams)
 
 
 class Vocabulary:

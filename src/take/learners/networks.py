@@ -12,7 +12,7 @@ vectors are frozen: a few training rows would only move the vectors of their own
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +20,12 @@ import numpy as np
 
 from take.frozen import Frozen
 from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.convergence import (
+    Converged,
+    ConvergenceSettings,
+    mean_loss,
+    run_to_convergence,
+)
 from take.learners.training import Count, UpdateSettings, padded, run_updates, seeded
 from take.learners.word_vectors import WordVectors, WordVectorSettings
 from take.rows.arrays import Float64, Int32, Int64
@@ -40,6 +46,11 @@ class NetworkSettings(Frozen):
     pool: Literal["last", "mean", "max"] = "max"
     """How the GRU's states become one vector."""
     training: UpdateSettings = UpdateSettings(learning_rate=1e-3)
+
+    @property
+    def independent(self) -> bool:
+        """Whether it sees rows otherwise than a selector does, as word vectors do."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -68,31 +79,58 @@ class NetworkLearner:
 
     def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """A network trained on these rows from fresh weights."""
+        training = self.settings.training
+        with seeded(seed):
+            model = self._fresh(rows)
+            backward = self._backward(model.module, rows)
+            run_updates(model.module, backward, len(rows), training, seed, updates)
+        return model
+
+    def fit_to_convergence(
+        self, rows: TrainingRows, validation: TrainingRows, seed: int, limits: ConvergenceSettings
+    ) -> Converged:
+        """A network trained until the validation rows' loss falls no more."""
+        rows = limits.part(rows, seed)
+        with seeded(seed):
+            model = self._fresh(rows)
+            curve = run_to_convergence(
+                model.module,
+                self._backward(model.module, rows),
+                lambda: mean_loss(model.logits(validation.texts), validation),
+                len(rows),
+                self.settings.training,
+                limits,
+                seed,
+            )
+        return Converged(model, curve.losses, len(rows), curve.updates, curve.epochs)
+
+    def _fresh(self, rows: TrainingRows) -> NetworkModel:
+        pairs = rows.texts.is_pair
+        module = build_network(self.settings, self.words, rows.n_classes, pairs=pairs)
+        return NetworkModel(module, self.words, pairs=pairs)
+
+    def _backward(self, module: Any, rows: TrainingRows) -> Callable[[Int64], float]:
         import torch
 
         columns = self.words.ids(rows.texts)
         labels = torch.from_numpy(rows.labels).long()
         weights = torch.from_numpy(rows.relative_weights).float()
-        pairs = rows.texts.is_pair
-        with seeded(seed):
-            module = build_network(self.settings, self.words, rows.n_classes, pairs=pairs)
 
-            def backward(batch: Int64) -> float:
-                logits = module(*(padded([column[row] for row in batch]) for column in columns))
-                losses = torch.nn.functional.cross_entropy(logits, labels[batch], reduction="none")
-                loss: Any = (weights[batch] * losses).mean()
-                loss.backward()
-                return float(loss.detach())
+        def backward(batch: Int64) -> float:
+            logits = module(*(padded([column[row] for row in batch]) for column in columns))
+            losses = torch.nn.functional.cross_entropy(logits, labels[batch], reduction="none")
+            loss: Any = (weights[batch] * losses).mean()
+            loss.backward()
+            return float(loss.detach())
 
-            run_updates(module, backward, len(rows), self.settings.training, seed, updates)
-        return NetworkModel(module, self.words, pairs=pairs)
+        return backward
 
 
 class NetworkModel(Model):
     """A trained network."""
 
     def __init__(self, module: Any, words: WordVectors, *, pairs: bool) -> None:
-        self._module, self._words, self._pairs = module, words, pairs
+        self.module, self._words, self._pairs = module, words, pairs
 
     def logits(self, texts: Texts) -> Float64:
         """Predicted in batches of similar length, so that little is computed on padding."""
@@ -104,9 +142,9 @@ class NetworkModel(Model):
         with torch.inference_mode():
             for rows in _alike_in_length(columns):
                 batch = (padded([column[row] for row in rows]) for column in columns)
-                parts.append((rows, self._module(*batch).numpy()))
+                parts.append((rows, self.module(*batch).numpy()))
         if not parts:
-            return np.zeros((0, self._module.head.out_features))
+            return np.zeros((0, self.module.head.out_features))
         logits = np.empty((len(texts), parts[0][1].shape[1]))
         for rows, of_rows in parts:
             logits[rows] = of_rows

@@ -20,7 +20,9 @@ from take.encoder.models import EncoderModel, EncoderSettings
 from take.errors import InputError
 from take.frozen import Frozen
 from take.generation.language_models import LanguageModel, LanguageModelSettings
+from take.learners import e5
 from take.learners.base import Remembered, Texts
+from take.learners.precision import Precision
 from take.learners.training import Share, UpdateSettings
 from take.model_files import LOADING, hub_folder, hush_transformers
 from take.reuse.digests import file_digest
@@ -35,15 +37,21 @@ class TransformerSettings(Frozen):
 
     kind: Literal["transformer"] = "transformer"
     model: str = "embedded"
-    """'embedded' (all-MiniLM-L6-v2), 'embedded_lm' (SmolLM2-135M), a folder, or a hub id."""
+    """'embedded' (all-MiniLM-L6-v2), 'embedded_e5' (e5-small), 'embedded_lm' (SmolLM2-135M), a
+    folder, or a hub id."""
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
     """The hub commit; required for a hub id."""
     max_tokens: Annotated[int, Field(ge=8, le=8192)] = 256
     head_dropout: Share = 0.1
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Of matrix products; weights and sums stay float32. bfloat16 halves the time where the
-    processor supports it."""
+    precision: Precision = "auto"
+    """Of matrix products; weights and sums stay float32. 'auto': bfloat16 where it runs and is
+    faster, else float32."""
     training: UpdateSettings = UpdateSettings(learning_rate=1e-4, warmup_share=0.5)
+
+    @property
+    def independent(self) -> bool:
+        """Whether it sees rows otherwise than a selector does: φ's own weights do not."""
+        return self.model != "embedded"
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,8 @@ class Pretrained:
             return EncoderModel(EncoderSettings()).folder
         if model == "embedded_lm":
             return self._embedded_lm.folder
+        if model == "embedded_e5":
+            return e5.e5_folder(self._converted)
         local = Path(model).is_dir()
         folder = (
             Path(model)
@@ -92,17 +102,23 @@ class Pretrained:
             return "all-MiniLM-L6-v2 (a sentence encoder)"
         if model == "embedded_lm":
             return self._embedded_lm.title
+        if model == "embedded_e5":
+            return e5.TITLE
         return f"{model}@{revision[:8]}" if revision else model
 
     @cached_property
     def _embedded_lm(self) -> LanguageModel:
+        return LanguageModel(LanguageModelSettings(), self._converted)
+
+    @property
+    def _converted(self) -> Path:
         if self._language_models is None:
             raise InputError(
-                "there is no folder for the converted language model",
-                where="learner 'embedded_lm'",
+                "there is no folder for converted weights",
+                where=f"learner {self._settings.model!r}",
                 remedy="set learners.language_models to a folder",
             )
-        return LanguageModel(LanguageModelSettings(), self._language_models)
+        return self._language_models
 
     @cached_property
     def identity(self) -> str:
@@ -158,9 +174,11 @@ class Pretrained:
         return tokenizer
 
     def _tokenise(self, texts: Texts) -> Tokens:
-        rows: list[Any] = list(texts.columns[0])
+        prefix = e5.PREFIX if self._settings.model == "embedded_e5" else ""
+        columns = [[prefix + text for text in column] for column in texts.columns]
+        rows: list[Any] = columns[0]
         if texts.is_pair:
-            rows = list(zip(*texts.columns, strict=True))
+            rows = list(zip(*columns, strict=True))
             if not self._parts_pairs:
                 rows = [_PAIR_JOINT.join(pair) for pair in rows]
         encodings = self._tokenizer.encode_batch(rows)

@@ -28,7 +28,8 @@ class UpdateSettings(Frozen):
     """AdamW with a linear warm-up, then a cosine decay to 0.
 
     The number of updates does not depend on the number of rows, so that methods are compared at
-    equal training. There is no early stopping: that would need validation rows.
+    equal training. There is no early stopping: that would need validation rows (full data have
+    them: `take.learners.convergence`).
     """
 
     learning_rate: Positive
@@ -94,38 +95,56 @@ def run_updates(
     """Train the module in place; returns the share of a weight that decay alone leaves.
 
     `backward(rows)` leaves the gradient of those rows' mean loss in the module and returns the
-    loss. Biases and the scales of norms are not decayed, as is usual.
+    loss.
     """
-    import torch
-
     steps = settings.updates if updates is None else updates
     if steps < 1:
         raise InputError(f"updates is {steps}", allowed="1 or more")
-    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
-        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
+    optimiser = Optimiser(module, settings)
     module.train()
-    kept_share = 1.0
     for update, rows in enumerate(row_batches(n_rows, settings.batch_rows, steps, seed)):
         rate = settings.learning_rate * rate_share(update, steps, settings.warmup_share)
-        kept_share *= 1 - rate * settings.weight_decay
-        for group in optimizer.param_groups:
+        optimiser.update(backward, rows, rate)
+    module.eval()
+    return optimiser.kept_share
+
+
+class Optimiser:
+    """AdamW; biases and the scales of norms are not decayed, as is usual."""
+
+    def __init__(self, module: Any, settings: UpdateSettings) -> None:
+        import torch
+
+        self._settings = settings
+        self._parameters = [p for p in module.parameters() if p.requires_grad]
+        parts = [
+            ([p for p in self._parameters if p.ndim > 1], settings.weight_decay),
+            ([p for p in self._parameters if p.ndim <= 1], 0.0),
+        ]
+        groups = [{"params": params, "weight_decay": decay} for params, decay in parts]
+        self._adamw = torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
+        self.updates = 0
+        self.kept_share = 1.0
+        """Of a weight that has no gradient: what decay left of it."""
+
+    def update(self, backward: Callable[[Int64], float], rows: Int64, rate: float) -> None:
+        """One update with the gradient that `backward(rows)` leaves in the module."""
+        import torch
+
+        self.updates += 1
+        self.kept_share *= 1 - rate * self._settings.weight_decay
+        for group in self._adamw.param_groups:
             group["lr"] = rate
         loss = backward(rows)
         if not math.isfinite(loss):
             raise InputError(
                 "the loss is not a number",
-                where=f"update {update + 1} of {steps}",
+                where=f"update {self.updates}",
                 remedy="lower learning_rate",
             )
-        torch.nn.utils.clip_grad_norm_(parameters, settings.clip_norm)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-    module.eval()
-    return kept_share
+        torch.nn.utils.clip_grad_norm_(self._parameters, self._settings.clip_norm)
+        self._adamw.step()
+        self._adamw.zero_grad(set_to_none=True)
 
 
 def padded(texts: Sequence[Sequence[int] | Int32]) -> Any:

@@ -9,7 +9,7 @@ and falling as a cosine over the second, decay 0.01, gradients clipped at 1, bat
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -19,6 +19,13 @@ import numpy as np
 from take.encoder.backends import equal_length_batches
 from take.errors import InputError
 from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.convergence import (
+    Converged,
+    ConvergenceSettings,
+    mean_loss,
+    run_to_convergence,
+)
+from take.learners.precision import Precision, resolved
 from take.learners.pretrained import Narrowed, Pretrained, Tokens, TransformerSettings
 from take.learners.training import padded, run_updates, seeded
 from take.rows.arrays import Float64, Int64
@@ -27,6 +34,7 @@ _BATCH_TOKENS = 2048  # of a batch of rows to predict
 PADDING = 0  # any id will do: it is masked
 _PASS_COST = 100  # of one more forward and backward pass, in tokens (about)
 _HEAD_SPREAD = 0.02  # of a fresh head's weights, as BERT's
+_NAMES = {"embedded_lm": "embedded_lm", "embedded_e5": "e5"}
 
 
 @dataclass(frozen=True)
@@ -39,55 +47,97 @@ class TransformerLearner:
     @property
     def name(self) -> str:
         """Its name in the registry."""
-        return "embedded_lm" if self.settings.model == "embedded_lm" else self.settings.kind
+        return _NAMES.get(self.settings.model, self.settings.kind)
 
     @property
     def title(self) -> str:
-        """Whose weights."""
-        return f"{self.pretrained.title}, fully fine-tuned"
+        """Whose weights, and how they are computed with if not in float32."""
+        narrow = " with bfloat16 products" if self._precision == "bfloat16" else ""
+        return f"{self.pretrained.title}, fully fine-tuned{narrow}"
 
     @property
     def identity(self) -> str:
-        """A digest of settings and weights; the path of the weights does not count."""
-        settings = self.settings.model_dump_json(exclude={"model", "revision"})
+        """A digest of settings and weights; the path of the weights does not count.
+
+        The precision is the one that this machine computes with, because it changes results.
+        """
+        used = self.settings.model_copy(update={"precision": self._precision})
+        settings = used.model_dump_json(exclude={"model", "revision"})
         return hashlib.sha256((settings + self.pretrained.identity).encode()).hexdigest()
+
+    @property
+    def _precision(self) -> Precision:
+        return resolved(self.settings.precision)
 
     def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The transformer after its updates on these rows."""
+        training, ids = self.settings.training, self._ids(rows)
+        with seeded(seed):
+            model = self._fresh(rows)
+            narrowed = Narrowed(model.module.transformer, ids)
+            backward = self._backward(model.module, rows)
+            kept_share = run_updates(model.module, backward, len(rows), training, seed, updates)
+        narrowed.widen(kept_share)
+        return model
+
+    def fit_to_convergence(
+        self, rows: TrainingRows, validation: TrainingRows, seed: int, limits: ConvergenceSettings
+    ) -> Converged:
+        """The transformer, trained until the validation rows' loss falls no more."""
+        rows = limits.part(rows, seed)
+        ids = self._ids(rows) | self._ids(validation)  # the latter alone have no gradient either
+        with seeded(seed):
+            model = self._fresh(rows)
+            narrowed = Narrowed(model.module.transformer, ids)
+            curve = run_to_convergence(
+                model.module,
+                self._backward(model.module, rows),
+                lambda: mean_loss(model.logits(validation.texts), validation),
+                len(rows),
+                self.settings.training,
+                limits,
+                seed,
+            )
+        narrowed.widen(curve.kept_share)
+        return Converged(model, curve.losses, len(rows), curve.updates, curve.epochs)
+
+    def _ids(self, rows: TrainingRows) -> set[int]:
+        return {PADDING, *chain.from_iterable(self.pretrained.tokens(rows.texts).ids)}
+
+    def _fresh(self, rows: TrainingRows) -> TransformerModel:
+        used = self.settings.model_copy(update={"precision": self._precision})
+        module = build_classifier(used, self.pretrained, rows.n_classes)
+        return TransformerModel(module, self.pretrained, rows)
+
+    def _backward(self, module: Any, rows: TrainingRows) -> Callable[[Int64], float]:
         import torch
 
         tokens = self.pretrained.tokens(rows.texts)
         lengths = [len(ids) for ids in tokens.ids]
         labels = torch.from_numpy(rows.labels).long()
         weights = torch.from_numpy(rows.relative_weights).float()
-        with seeded(seed):
-            module = build_classifier(self.settings, self.pretrained, rows.n_classes)
-            narrowed = Narrowed(module.transformer, {PADDING, *chain.from_iterable(tokens.ids)})
 
-            def backward(batch: Int64) -> float:
-                total = 0.0
-                # Rows of similar length go together; their gradients add up to the batch's.
-                for group in cheap_groups([lengths[row] for row in batch], _PASS_COST):
-                    chosen = batch[group]
-                    losses = torch.nn.functional.cross_entropy(
-                        module(tokens, chosen), labels[chosen], reduction="none"
-                    )
-                    loss: Any = (weights[chosen] * losses).sum() / len(batch)
-                    loss.backward()
-                    total += float(loss.detach())
-                return total
+        def backward(batch: Int64) -> float:
+            total = 0.0
+            # Rows of similar length go together; their gradients add up to the batch's.
+            for group in cheap_groups([lengths[row] for row in batch], _PASS_COST):
+                chosen = batch[group]
+                losses = torch.nn.functional.cross_entropy(
+                    module(tokens, chosen), labels[chosen], reduction="none"
+                )
+                loss: Any = (weights[chosen] * losses).sum() / len(batch)
+                loss.backward()
+                total += float(loss.detach())
+            return total
 
-            training = self.settings.training
-            kept_share = run_updates(module, backward, len(rows), training, seed, updates)
-        narrowed.widen(kept_share)
-        return TransformerModel(module, self.pretrained, rows)
+        return backward
 
 
 class TransformerModel(Model):
     """A fine-tuned transformer."""
 
     def __init__(self, module: Any, pretrained: Pretrained, rows: TrainingRows) -> None:
-        self._module, self._pretrained = module, pretrained
+        self.module, self._pretrained = module, pretrained
         self._pairs, self._n_classes = rows.texts.is_pair, rows.n_classes
 
     def logits(self, texts: Texts) -> Float64:
@@ -99,7 +149,7 @@ class TransformerModel(Model):
         logits = np.empty((len(texts), self._n_classes))
         with torch.inference_mode():
             for batch in equal_length_batches(tokens.ids, _BATCH_TOKENS):
-                logits[batch.indices] = self._module(tokens, batch.indices).numpy()
+                logits[batch.indices] = self.module(tokens, batch.indices).numpy()
         return logits
 
 

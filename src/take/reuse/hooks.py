@@ -70,16 +70,16 @@ class ProvenanceHooks:
         self._running: dict[str, _Running] = {}
         self._lock = threading.Lock()
         self._project: Path | None = None
-        self._corpus = ""
+        self._folder = ""
         self._wait_minutes = 0.0
         self._held: list[RunLock] = []
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         """Keep what the locks of a run depend on."""
-        from take.hooks import chosen_corpus, wait_minutes
+        from take.hooks import chosen_folder, wait_minutes
 
-        self._project, self._corpus = Path(context.project_path), chosen_corpus(context)
+        self._project, self._folder = Path(context.project_path), chosen_folder(context)
         self._wait_minutes = wait_minutes(context)
 
     @hook_impl
@@ -172,12 +172,12 @@ class ProvenanceHooks:
             self._held.append(lock)
 
     def _lock_names(self, pipeline: Pipeline, catalog: Catalog) -> set[str]:
-        """The corpus, and `_shared` for what is written for all corpora."""
+        """The corpus (and its pool), and `_shared` for what is written for all corpora."""
         outputs = (catalog.get(name) for name in pipeline.all_outputs())
         paths = [str(dataset._filepath) for dataset in outputs if isinstance(dataset, Artifact)]
         root = str(self._project)
         return {
-            self._corpus if f"/{self._corpus}/" in path.removeprefix(root) else "_shared"
+            self._folder if f"/{self._folder}/" in path.removeprefix(root) else "_shared"
             for path in paths
         }
 

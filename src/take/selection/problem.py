@@ -19,6 +19,7 @@ from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, rows_at
 from take.rows.labelled import LabelledRows
 from take.selection.selection_settings import Scope, SelectionSettings
+from take.text.related import RelatedRows
 
 WEIGHT_TOLERANCE = 1e-6
 
@@ -92,6 +93,12 @@ class SelectionProblem:
     unseen: Int64  # corpus rows the language model was not trained on: exam rows come from here
     scope: Scope = "class"
     previous: Int64 | None = None  # pool rows chosen before, to begin from
+    related: RelatedRows | None = None  # which corpus rows stay on one side of a split
+
+    @cached_property
+    def relations(self) -> RelatedRows:
+        """Which corpus rows stay on one side of a split."""
+        return self.related or RelatedRows(list(zip(*self.corpus.texts, strict=True)))
 
     @cached_property
     def pool_features(self) -> Float32:
@@ -145,18 +152,40 @@ class SelectionProblem:
         return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates, mass)
 
 
-def selection_problem(
-    corpus: LabelledRows,
-    weights: Float64,
-    pool: LabelledRows,
-    budgets: tuple[int, ...],
-    unseen: Int64,
-    settings: SelectionSettings,
-    previous: Int64 | None = None,
-) -> SelectionProblem:
-    """The problem as the settings define it: weights w^α, and the scope."""
+def selection_weights(weights: Float64, labels: Int64, settings: SelectionSettings) -> Float64:
+    """w^α, normalised within each class, and the classes at their mass.
+
+    κ is higher in easy classes. Without this, selection would turn towards them.
+
+    >>> w, labels = np.array([0.6, 0.2, 0.2]), np.array([0, 0, 1])
+    >>> selection_weights(w, labels, SelectionSettings()).round(3).tolist()
+    [0.375, 0.125, 0.5]
+    >>> selection_weights(w, labels, SelectionSettings(class_mass="corpus")).round(3).tolist()
+    [0.5, 0.167, 0.333]
+    """
     w = tempered(weights, settings.tempering)
-    return SelectionProblem(corpus, w, pool, budgets, unseen, settings.scope, previous)
+    if settings.class_mass == "weights":
+        return w
+    rows = np.bincount(labels).astype(np.float64)
+    return with_class_mass(w, labels, rows if settings.class_mass == "corpus" else np.sign(rows))
+
+
+def with_class_mass(weights: Float64, labels: Int64, mass: Float64) -> Float64:
+    """The weights with each class scaled to its share of the mass; sum 1.
+
+    A class without weight keeps none, and the others take its share. If all rows are without
+    weight, they count equally.
+
+    >>> with_class_mass(np.array([0.6, 0.2, 0.2]), np.array([0, 0, 1]), np.ones(2)).tolist()
+    [0.375, 0.125, 0.5]
+    """
+    if not weights.any():
+        weights = np.ones(len(weights))
+    found = np.bincount(labels, weights, minlength=len(mass))
+    scale = np.divide(mass, found, out=np.zeros(len(mass)), where=found > 0)
+    scaled = weights * scale[labels]
+    shares: Float64 = scaled / scaled.sum()
+    return shares
 
 
 def tempered(weights: Float64, alpha: float) -> Float64:

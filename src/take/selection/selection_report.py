@@ -53,6 +53,8 @@ class SelectionReport(Frozen):
     """Rows chosen before that were kept (`redistil`)."""
     seed: int
     tempering: float
+    class_mass: str = "weights"
+    """Mass of the classes in the weights: even, corpus or weights."""
     """Α of w^α: 1 is κ, 0 gives equal weights."""
     figures: dict[str, float]
     """The selector's own figures."""
@@ -106,8 +108,8 @@ def search_figure(report: SelectionReport) -> Any:
     first, best = steps[0], min(steps, key=lambda step: step.validation_loss)
     after, before = 100 * best.validation_accuracy, 100 * first.validation_accuracy
     headline = (
-        f"Models trained on the rows of sweep {best.sweep} predict {after:.1f} % of validation "
-        f"rows correctly, by weight; on the rows chosen by transport, {before:.1f} %"
+        f"Surrogate models trained on the rows of sweep {best.sweep} predict {after:.1f} % of "
+        f"validation rows correctly (plain accuracy); on the start's rows, {before:.1f} %"
     )
     return figure.update_layout(
         template="plotly_white", title=headline, legend={"orientation": "h", "y": -0.25}

@@ -11,6 +11,7 @@ from take.frozen import Frozen
 from take.rows.arrays import Int64
 
 Scope = Literal["class", "global"]
+ClassMass = Literal["even", "corpus", "weights"]
 Plan = Literal["nearest", "entropic"]
 SurrogateName = Literal["phi", "tfidf", "joint", "centred"]
 
@@ -75,6 +76,9 @@ class SelectionSettings(Frozen):
     """`class`: each class has its budget; `global`: classes compete for all of it."""
     tempering: float = Field(default=1.0, ge=0, le=1)
     """Α of w^α: 1 is κ, 0 gives equal weights."""
+    class_mass: ClassMass = "even"
+    """Mass of a class in w: `even` (as the budget), `corpus` (its share of the rows), or `weights`
+    (what κ gives it: more to classes that are easy)."""
     seed: int = Field(default=0, ge=0, lt=2**32)
     block_rows: int = Field(default=2048, ge=1, le=1_000_000)
     """Corpus rows processed at a time."""

@@ -14,7 +14,8 @@ import pandas as pd
 from take.corpus.validation import is_unencodable
 from take.errors import InputError
 from take.rows.arrays import Int64
-from take.rows.labelled import TEXT_COLUMNS, Task, task_of, text_keys
+from take.rows.labelled import TEXT_COLUMNS, Task, task_of
+from take.text.related import RelatedRows
 
 NUMBERS = {"label": "int64", "weight": "float64"}
 _WHERE = "The distilled set"
@@ -69,16 +70,18 @@ def check_distilled(table: pd.DataFrame, class_names: Sequence[str]) -> None:
     _refuse(table, "weight", lambda weight: weight < 0, "is negative")
 
 
-def unseen_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame, wanted: int) -> Int64:
-    """Rows whose texts the language model was not trained on, under any label.
+def unseen_rows(
+    corpus: pd.DataFrame, generator_rows: pd.DataFrame, related: RelatedRows, wanted: int
+) -> Int64:
+    """Rows that do not show what the language model was trained on, under any label.
 
-    Its validation rows are excluded, too, unless fewer than `wanted` rows would be left.
+    None contains a row it was trained on, lies in one, or nearly repeats one (`RelatedRows`). Its
+    validation rows are excluded, too, unless fewer than `wanted` rows would be left.
     """
-    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
     for roles in (("trained", "validation"), ("trained",)):
         used = generator_rows.loc[generator_rows["role"].isin(roles), "id"]
-        seen = keys[corpus["id"].isin(set(used))]
-        unseen = np.flatnonzero(~keys.isin(set(seen)))
+        seen = related.to(np.flatnonzero(corpus["id"].isin(set(used))))
+        unseen = np.flatnonzero(~seen & ~related.common)
         if len(unseen) >= wanted:
             break
     return unseen

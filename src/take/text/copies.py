@@ -27,11 +27,11 @@ CopyKind = Literal["verbatim", "near_copy", "shared_span"]
 
 _COVERED_SHARE = 0.75
 """Share of a row's words in runs of one reference row that makes it a near copy."""
-_LONG_TEXT_WORDS = 8
+LONG_TEXT_WORDS = 8
 """From so many words on, one copied text makes a pair a copy, and runs of one row an excerpt."""
 _SEED_WORDS = 5
 """Shorter runs of words are not searched for."""
-_COMMON_ROWS = 20
+COMMON_ROWS = 20
 """A phrase that more reference rows contain says nothing about one of them."""
 
 
@@ -124,7 +124,7 @@ span='A dull film about')
         self._whole = NearTexts([joined(row) for row in self._rows], *rule)
         self._long_text_rows = np.array(list(long_texts.values()), dtype=np.int64)
         self._single = NearTexts(list(long_texts), *rule)
-        limits = (_SEED_WORDS, _COMMON_ROWS, settings.span_words)
+        limits = (_SEED_WORDS, COMMON_ROWS, settings.span_words)
         self._spans = SpanIndex(self._rows, *limits, others)
 
     def find(self, queries: Sequence[TextRow]) -> CopyFindings:
@@ -142,7 +142,7 @@ span='A dull film about')
         share = in_runs.value / sizes[in_runs.query]
         shares = dict(zip(zip(in_runs.query, in_runs.row, strict=True), share, strict=True))
         is_excerpt = share >= _COVERED_SHARE
-        is_excerpt &= in_runs.value >= _LONG_TEXT_WORDS
+        is_excerpt &= in_runs.value >= LONG_TEXT_WORDS
         excerpts = Pairs(in_runs.query[is_excerpt], in_runs.row[is_excerpt], share[is_excerpt])
         near = self._near(queries, excerpts)
         findings = []
@@ -189,7 +189,7 @@ span='A dull film about')
     def _long_texts(self, row: TextRow) -> list[str]:
         if len(row) == 1:
             return []  # the whole row
-        return [text for text in row if len(bare_words(text)) >= _LONG_TEXT_WORDS]
+        return [text for text in row if len(bare_words(text)) >= LONG_TEXT_WORDS]
 
 
 def _texts_per_row(rows: Sequence[TextRow], name: str) -> int:

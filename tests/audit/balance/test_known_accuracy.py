@@ -7,10 +7,12 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import f1_score
 
 from take.audit.balance.slices import KnownAccuracy, known_accuracy
 from take.audit.balance.terms import BalanceSettings
 from take.evaluation.cells import CellResult, cells_table
+from take.evaluation.outcomes import EvaluatedOn, Outcomes
 from take.evaluation.prepared_corpus import as_training_set
 from tests.audit.release.released import rows
 
@@ -24,7 +26,9 @@ SPLIT = pd.DataFrame(
 PREDICTED = np.where(np.arange(40) % 5, SPLIT["label"], 1 - SPLIT["label"])
 
 
-PREDICTIONS = pd.DataFrame({"fingerprint": ["f" * 16], "predicted": [PREDICTED]})
+PREDICTIONS = Outcomes(
+    {EvaluatedOn("films", 40): SPLIT["label"].to_numpy()}, {"f" * 16: PREDICTED}
+).table()
 
 
 def cells(distilled: pd.DataFrame) -> pd.DataFrame:
@@ -36,7 +40,8 @@ def cells(distilled: pd.DataFrame) -> pd.DataFrame:
         set_seed=0,
         training_seed=0,
         accuracy=float((SPLIT["label"] == PREDICTED).mean()),
-        macro_f1=0.8,
+        macro_f1=float(f1_score(SPLIT["label"], PREDICTED, average="macro")),
+        accuracy_f1=(0.8 + float(f1_score(SPLIT["label"], PREDICTED))) / 2,
         set_digest=as_training_set(distilled).digest,
         evaluation_rows=40,
         fingerprint="f" * 16,
@@ -47,12 +52,13 @@ def cells(distilled: pd.DataFrame) -> pd.DataFrame:
 def known(
     found: pd.DataFrame | None, distilled: pd.DataFrame, split: pd.DataFrame
 ) -> KnownAccuracy:
-    return known_accuracy(found, PREDICTIONS, distilled, split, {}, BalanceSettings())
+    return known_accuracy(found, PREDICTIONS, distilled, split, BalanceSettings())
 
 
 def test_accuracy_is_given_overall_and_by_slice() -> None:
     shown = known(cells(rows()), rows(), SPLIT)
     assert shown.summary["mean"].tolist() == [0.8]
+    assert shown.summary["standard_error"].notna().all()  # of the evaluation rows
     assert set(shown.slices["learner"]) == {"lr"}
 
 
@@ -81,6 +87,6 @@ def test_accuracy_without_predictions_is_left_out_without_an_error(
     """They may be of another evaluation than the cells."""
     found, none = cells(rows()), PREDICTIONS.iloc[:0]
     with caplog.at_level(logging.WARNING):
-        shown = known_accuracy(found, none, rows(), SPLIT, {}, BalanceSettings())
+        shown = known_accuracy(found, none, rows(), SPLIT, BalanceSettings())
     assert shown.summary.empty
     assert "not among those of the evaluation" in caplog.text

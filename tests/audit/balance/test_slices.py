@@ -10,6 +10,7 @@ from take.audit.balance.slices import Predictions, predictions_of, slice_accurac
 from take.audit.balance.terms import BalanceSettings
 from take.errors import InputError
 from take.evaluation.cells import cells_table
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.store import CellStore
 from tests.evaluation.tiny import World
 
@@ -23,8 +24,10 @@ def evaluated(
     """Two learners, one of which (textrnn) is evaluated on 12 of the 30 rows."""
     folder = tmp_path_factory.mktemp("cells")
     grid = world.grid(folder, sets=2, trainings=2)
-    cells = cells_table(grid.run([world.experiment("distilled random", "lr textrnn")]))
-    return cells, CellStore(folder).predictions_table(cells, "distilled")
+    experiment = world.experiment("distilled random", "lr textrnn")
+    cells = cells_table(grid.run([experiment]))
+    splits = {experiment.corpus: experiment.split}
+    return cells, Outcomes.collected(cells, splits, CellStore(folder)).table()
 
 
 def test_predictions_belong_to_the_evaluated_rows(

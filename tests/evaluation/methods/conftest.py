@@ -11,6 +11,8 @@ import pytest
 from take.evaluation.methods.material import EvaluationCopies, Material
 from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import LabelledRows
+from take.text.copies import CopySettings
+from take.text.related import RelatedRows
 
 CLASSES = ("bad", "fair", "good")
 
@@ -37,14 +39,19 @@ def make_material(pairs: bool = False, **changes) -> Material:
     )
     split = pd.DataFrame({"id": ["e0"], **columns, "label": [0]})
     weights = np.random.default_rng(5).gamma(1.0, 1.0, 90)
+    corpus = changes.get("corpus", labelled(90, 1, pairs))
     given = {
         "name": "films",
-        "corpus": labelled(90, 1, pairs),
+        "corpus": corpus,
         "weights": weights / weights.sum(),
         "class_names": CLASSES,
         "budgets": (4, 4, 4),
         "pool": labelled(60, 2, pairs),
         "unseen": np.arange(90),
+        # The rows are near copies of each other.
+        "related": RelatedRows(
+            list(zip(*corpus.texts, strict=True)), CopySettings(near_copy_overlap=1.0)
+        ),
         "evaluation": EvaluationCopies(split),
         "kernel_weights": kernel_weights,
         "unfiltered": lambda: labelled(75, 3, pairs),

@@ -20,7 +20,10 @@ from tests.generation import tiny
 def films(n_rows: int) -> pd.DataFrame:
     """Two classes of texts of many lengths, none of them alike."""
     moods = ("dull", "grand")
-    texts = [f"take {i} a {moods[i % 2]} film {'very ' * (i % 5)}old" for i in range(n_rows)]
+    sounds = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    words = [sounds[7 * i % 60] + sounds[i // 60 % 60 + 1] for i in range(3 * n_rows)]
+    names = [" ".join(words[3 * i : 3 * i + 3]) for i in range(n_rows)]
+    texts = [f"{names[i]} a {moods[i % 2]} film {'very ' * (i % 5)}old" for i in range(n_rows)]
     return pd.DataFrame(
         {"id": range(n_rows), "text": texts, "label": [i % 2 for i in range(n_rows)]}
     )

@@ -18,7 +18,7 @@ from take.audit.balance.comparison import CONFIDENCE, Draft, compare, verdicts
 from take.audit.balance.terms import BalanceSettings, mentions, sides
 from take.audit.intervals import clopper_pearson
 from take.errors import InputError
-from take.evaluation.cells import Metric
+from take.evaluation.outcomes import Outcomes
 from take.evaluation.prepared_corpus import as_training_set
 from take.evaluation.sealed_split import evaluation_rows
 from take.evaluation.summary import summary_table
@@ -54,21 +54,20 @@ class KnownAccuracy(NamedTuple):
 
 def known_accuracy(
     cells: pd.DataFrame | None,
-    predictions: pd.DataFrame | None,
+    outcomes: pd.DataFrame | None,
     distilled: pd.DataFrame,
     split: pd.DataFrame,
-    metrics: dict[str, Metric],
     settings: BalanceSettings,
 ) -> KnownAccuracy:
     """Accuracy by learner and by slice, if the cells are about these rows and this split."""
     nothing = KnownAccuracy(slice_accuracy(split, {}, settings), pd.DataFrame())
-    if cells is None or predictions is None:
+    if cells is None or outcomes is None:
         return nothing
     mine = cells[cells["method"] == _METHOD]
     if set(mine["set_digest"]) - {""} != {as_training_set(distilled).digest}:
         return nothing
     try:
-        found = predictions_of(cells, predictions, _METHOD, len(split))
+        found = predictions_of(cells, outcomes, _METHOD, len(split))
     except InputError as error:
         _logger.warning("The evaluation is not shown: %s", error)
         return nothing
@@ -78,7 +77,7 @@ def known_accuracy(
         if not np.isclose((its.labels == truth[its.rows]).mean(), recorded, atol=1e-6):
             _logger.warning("The rows were evaluated on another split: not shown.")
             return nothing
-    summary = summary_table(cells, metrics, compared=_METHOD)
+    summary = summary_table(cells, Outcomes.of(outcomes), compared=_METHOD)
     return KnownAccuracy(slice_accuracy(split, found, settings), summary)
 
 

@@ -9,6 +9,7 @@ from typing import get_args
 
 from take.errors import InputError, closest
 from take.evaluation.methods.corpus_rows import (
+    constant,
     full,
     herding,
     kcenters,
@@ -25,6 +26,7 @@ from take.selection.selectors import SELECTORS
 
 METHODS: dict[str, Method] = {
     "full": full,
+    "constant": constant,
     "random": random,
     "random_unstratified": random_unstratified,
     "eda": eda,
@@ -37,11 +39,21 @@ METHODS: dict[str, Method] = {
     "distilled": distilled,
     "take": Selection(),
     "take_without_kappa": Selection(tempering=0.0),
+    "take_raw_kappa": Selection(class_mass="weights"),
     "take_unfiltered": Selection(candidates="unfiltered"),
     "take_real": Selection(candidates="corpus"),
     **{f"take_kernel_{name}": Selection(kernel=name) for name in get_args(KernelName)},
     **{f"take_{name}": Selection(selector=name) for name in SELECTORS},
 }
+
+
+def reads_pool(name: str) -> bool:
+    """Whether a method selects from a pool.
+
+    >>> reads_pool("take"), reads_pool("random")
+    (True, False)
+    """
+    return isinstance(method(name), Selection)
 
 
 def method(name: str) -> Method:

@@ -19,6 +19,12 @@ def full(material: Material, settings: BaselineSettings, seed: int) -> TrainingS
     return taken_rows(material.corpus, np.arange(len(material.corpus)), "corpus")
 
 
+def constant(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
+    """One row of the largest class: whoever is trained on one class predicts nothing else."""
+    largest = int(np.bincount(material.corpus.labels).argmax())
+    return taken_rows(material.corpus, material.members(largest)[:1], "corpus")
+
+
 def random(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
     """K_c rows of each class, uniformly at random; nested in K."""
 

@@ -21,6 +21,7 @@ from take.rows.blocks import ArrayBlocks, RowBlocks, rows_at
 from take.rows.labelled import LabelledRows, Task, text_columns
 from take.selection.selection_settings import SelectionSettings
 from take.text.normalise import text_key
+from take.text.related import RelatedRows
 
 Source = Literal["corpus", "pool", "unfiltered", "made"]
 _SAMPLED_ROWS = 64
@@ -118,7 +119,9 @@ class Material:
     class_names: tuple[str, ...]  # by label
     budgets: tuple[int, ...]  # by label
     pool: LabelledRows | None = None
+    pool_number: int | None = None
     unseen: Int64 | None = None  # corpus rows that the language model was not trained on: `exam`
+    related: RelatedRows | None = None  # which corpus rows stay on one side of a split
     evaluation: EvaluationCopies | None = None  # finds copies of the split, and nothing else
     work: Path | None = None  # a folder for checkpoints of long searches
     # Needed by a few methods only. Called for each set: the caller caches the results.

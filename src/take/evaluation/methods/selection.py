@@ -18,10 +18,12 @@ from take.evaluation.methods.material import (
     taken_rows,
 )
 from take.rows.arrays import Float64, Int64
-from take.rows.labelled import LabelledRows, content_id
+from take.rows.labelled import LabelledRows
 from take.rows.random import rng
-from take.selection.problem import selection_problem
+from take.selection.problem import SelectionProblem, selection_weights
+from take.selection.selection_settings import ClassMass
 from take.selection.selectors import selector
+from take.text.related import RelatedRows
 
 CandidatesName = Literal["pool", "unfiltered", "corpus"]
 
@@ -62,8 +64,8 @@ def corpus_rows(material: Material, seed: int) -> Candidates:
     """Corpus rows instead of generated ones, as many of each class as the pool has (or all).
 
     Rows that the language model was trained on come first. At most half of the others are drawn,
-    unless the budget needs more, so that exam rows are left; and no exam row has the texts of a
-    candidate.
+    unless the budget needs more, so that exam rows are left; and no exam row contains a candidate,
+    lies in one, or nearly repeats one.
     """
     corpus, unseen = material.corpus, material.unseen
     pool = pool_rows(material, seed).table
@@ -79,8 +81,8 @@ def corpus_rows(material: Material, seed: int) -> Candidates:
         drawn.append(np.concatenate([known, new])[: min(wanted, most)])
     numbers = np.sort(np.concatenate(drawn))
     if unseen is not None:
-        taken = set(_keys(corpus, numbers))
-        unseen = unseen[[key not in taken for key in _keys(corpus, unseen)]]
+        related = material.related or RelatedRows(list(zip(*corpus.texts, strict=True)))
+        unseen = unseen[~related.to(numbers)[unseen]]
     return Candidates(corpus.take(numbers), "corpus", numbers, unseen)
 
 
@@ -91,22 +93,24 @@ CANDIDATES: dict[CandidatesName, Callable[[Material, int], Candidates]] = {
 }
 
 
-def _keys(rows: LabelledRows, index: Int64) -> list[str]:
-    return [content_id(texts) for texts in zip(*rows.take(index).texts, strict=True)]
-
-
 @dataclass(frozen=True)
 class Selection:
     """A selector on some candidates; what is not given here follows the settings."""
 
     selector: str | None = None
     tempering: float | None = None  # 0 is without κ
+    class_mass: ClassMass | None = None
     kernel: str | None = None  # κ by this temporal kernel, rather than the material's weights
     candidates: CandidatesName = "pool"
 
     def __call__(self, material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
         """The chosen candidates, class by class, each with weight 1."""
-        changes = {"selector": self.selector, "tempering": self.tempering, "seed": seed}
+        changes = {
+            "selector": self.selector,
+            "tempering": self.tempering,
+            "class_mass": self.class_mass,
+            "seed": seed,
+        }
         given = {name: value for name, value in changes.items() if value is not None}
         choice = settings.selection.model_copy(update=given)
         candidates = CANDIDATES[self.candidates](material, seed)
@@ -117,13 +121,14 @@ class Selection:
                 remedy="give the material `unseen` rows, or choose another selector",
             )
         unseen = np.empty(0, dtype=np.int64) if candidates.unseen is None else candidates.unseen
-        problem = selection_problem(
+        problem = SelectionProblem(
             material.corpus,
-            self._weights(material),
+            selection_weights(self._weights(material), material.corpus.labels, choice),
             candidates.table,
             material.budgets,
             unseen,
-            choice,
+            choice.scope,
+            related=material.related,
         )
         found = selector(choice.selector)(problem, choice, material.work)
         taken = taken_rows(candidates.table, found.rows, candidates.source)

@@ -26,6 +26,7 @@ from take.generation.template import Template
 from take.rows.arrays import Float64
 from take.rows.labelled import TEXT_COLUMNS, class_names, content_id, task_of
 from take.rows.random import rng
+from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
 
@@ -144,6 +145,7 @@ def plant(
     template: Template,
     settings: FineTuningSettings,
     weights: Float64 | None = None,
+    copies: CopySettings | None = None,
 ) -> Planting:
     """Corpus rows and canaries to train on, within the token budget."""
     share = settings.canaries.most_share
@@ -151,7 +153,7 @@ def plant(
     secrets = canary_rows(canaries, template)
     tokens = secrets.lengths * canaries["planted"].to_numpy()
     reserved = min(int(tokens.sum()), int(share * settings.token_budget))
-    chosen = choose_rows(corpus, template, settings, weights, reserved)
+    chosen = choose_rows(corpus, template, settings, weights, reserved, copies)
     too_many = tokens.cumsum() > share * chosen.counts.train_tokens
     if (dropped := int((too_many & (tokens > 0)).sum())) > 0:
         _logger.warning(
@@ -180,8 +182,9 @@ def rows_by_role(
     """Every corpus row by its id: its role, and how often the kept weights were trained on it.
 
     The rows used are `trained` and `validation`. The others are `unread` if they were left out at
-    random within their class, and `excluded` if their weights decided: then they differ from the
-    rows used by more than chance.
+    random within their class, `related` if they contain a validation row, lie in one, nearly repeat
+    one or are a common phrase, and `excluded` if their weights decided: the last two differ from
+    the rows used by more than chance.
     """
     read = times_read(planting.rows.train, settings, report)[: planting.corpus_rows]
     places = planting.rows.train.positions[: planting.corpus_rows]
@@ -189,6 +192,7 @@ def rows_by_role(
     np.add.at(times, places, read)
     rest = "unread" if settings.row_sampling == "balanced" else "excluded"
     role = np.full(len(corpus), rest, dtype=object)
+    role[planting.rows.related] = "related"
     role[planting.rows.validation.positions] = "validation"
     role[places] = "trained"
     table = pd.DataFrame({"id": corpus["id"].to_numpy(), "role": role, "read": times})

@@ -2,7 +2,8 @@
 
 Classes take turns, one row each, until the token budget is spent. The rows of a class that runs out
 are not repeated: the others continue, and the report names it. Only chosen rows are tokenised, so a
-corpus may be far larger than the budget.
+corpus may be far larger than the budget. No row that is trained on contains a validation row, lies
+in one or nearly repeats one (`RelatedRows`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.template import Template, fold
 from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
+from take.text.copies import CopySettings
+from take.text.normalise import text_rows
+from take.text.related import Mask, RelatedRows
 
 _logger = logging.getLogger(__name__)
 
 _LARGEST_VALIDATION_SHARE = 0.2  # of a class: most of a small corpus is trained on
+_LARGEST_BARRED_SHARE = 0.5  # validation rows and their relatives
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class TrainingRows:
     train: Rows
     validation: Rows
     counts: RowCounts
+    related: Int64
+    """Positions of rows that cannot be trained on: relatives of validation rows, common phrases."""
 
 
 def choose_rows(
@@ -63,13 +70,15 @@ def choose_rows(
     settings: FineTuningSettings,
     weights: Float64 | None = None,
     reserved_tokens: int = 0,
+    copies: CopySettings | None = None,
 ) -> TrainingRows:
     """Choose and tokenise rows: evenly over classes, the same ones for the same seed.
 
     `reserved_tokens` of the budget are left for rows that are not from the corpus.
 
     `weights`, one number per row, are needed for row_sampling 'knowledge' only: rows of a class are
-    then drawn without replacement, each in proportion to its weight.
+    then drawn without replacement, each in proportion to its weight. `copies` says what a near copy
+    of a validation row is.
     """
     if template.max_text_tokens != settings.max_text_tokens:
         raise ValueError(
@@ -78,11 +87,16 @@ def choose_rows(
         )
     labels = corpus["label"].to_numpy()
     checked = _checked_weights(weights, len(labels), settings)
-    classes = {int(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
+    related = RelatedRows(text_rows(corpus, template.columns), copies)
+    classes = {
+        int(label): np.flatnonzero((labels == label) & ~related.common)
+        for label in np.unique(labels)
+    }
     encoder = _RowEncoder(corpus, template)
-    validation = _validation(classes, encoder, settings)
+    validation, barred = _validation(classes, encoder, related, settings)
+    free = {label: rows[~barred[rows]] for label, rows in classes.items()}
     budget = max(1, settings.token_budget - reserved_tokens)
-    train = _train(classes, validation, encoder, checked, settings.seed, budget)
+    train = _train(free, encoder, checked, settings.seed, budget)
     if not train.chosen:
         raise InputError(
             "no row is left to train on",
@@ -100,7 +114,10 @@ def choose_rows(
         left_out_pairs=len(encoder.left_out),
     )
     _log(counts, settings)
-    return TrainingRows(encoder.rows(train.chosen), encoder.rows(validation), counts)
+    barred[validation] = False  # they have a role of their own
+    return TrainingRows(
+        encoder.rows(train.chosen), encoder.rows(validation), counts, np.flatnonzero(barred)
+    )
 
 
 class _RowEncoder:
@@ -154,18 +171,37 @@ def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template
 
 
 def _validation(
-    classes: Mapping[int, Int64], encoder: _RowEncoder, settings: FineTuningSettings
-) -> list[int]:
+    classes: Mapping[int, Int64],
+    encoder: _RowEncoder,
+    related: RelatedRows,
+    settings: FineTuningSettings,
+) -> tuple[list[int], Mask]:
+    """Validation rows, and the rows that cannot be trained on because of them.
+
+    Where rows are much alike, few validation rows, or none, leave half of the corpus to train on.
+    """
     if not settings.evaluations:
-        return []
-    chosen: list[int] = []
+        return [], related.common
+    drawn: list[list[int]] = []
     for label, rows in classes.items():
         share = int(_LARGEST_VALIDATION_SHARE * len(rows))
         count = min(settings.validation_rows // len(classes), share)
         random = rng(settings.seed, "fine-tuning validation rows", label)
         usable = (int(row) for row in random.permutation(rows) if encoder.length(int(row)))
-        chosen += islice(usable, count)
-    return chosen
+        drawn.append(list(islice(usable, count)))
+    count = wanted = max(map(len, drawn))
+    while True:
+        chosen = [row for rows in drawn for row in rows[:count]]
+        relatives = related.to(np.array(chosen, dtype=np.int64))
+        if not count or relatives.mean() <= _LARGEST_BARRED_SHARE:
+            break
+        count //= 2
+    if count < wanted:
+        _logger.warning(
+            "Rows are much alike: %s are for validation, so that unlike rows are left to train on.",
+            len(chosen) or "none",
+        )
+    return chosen, relatives | related.common
 
 
 class _Taken(NamedTuple):
@@ -176,7 +212,6 @@ class _Taken(NamedTuple):
 
 def _train(
     classes: Mapping[int, Int64],
-    validation: list[int],
     encoder: _RowEncoder,
     weights: Float64 | None,
     seed: int,
@@ -186,9 +221,8 @@ def _train(
     waiting: dict[int, Iterator[int]] = {}
     for label, rows in classes.items():
         random = rng(seed, "fine-tuning rows", label)
-        free = np.setdiff1d(rows, validation)
         order = (
-            random.permutation(free) if weights is None else _weighted(free, weights[free], random)
+            random.permutation(rows) if weights is None else _weighted(rows, weights[rows], random)
         )
         waiting[label] = (int(row) for row in order)
     chosen: list[int] = []

@@ -42,7 +42,6 @@ from take.audit.release.render import ReportSettings, render_page
 from take.corpus.budget import Budget
 from take.corpus.ingest import CorpusReport
 from take.encoder.embeddings import Embeddings
-from take.evaluation.grid_settings import EvaluationSettings
 from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
@@ -155,15 +154,13 @@ def measure_balance(
 
 def gather_accuracy(
     cells: pd.DataFrame | None,
-    predictions: pd.DataFrame | None,
+    outcomes: pd.DataFrame | None,
     distilled: pd.DataFrame,
     evaluation_split: pd.DataFrame,
-    evaluation: EvaluationSettings,
     settings: BalanceSettings,
 ) -> KnownAccuracy:
     """The accuracy of learners trained on these rows, overall and by slice, if it was evaluated."""
-    metrics = dict(evaluation.metrics)
-    return known_accuracy(cells, predictions, distilled, evaluation_split, metrics, settings)
+    return known_accuracy(cells, outcomes, distilled, evaluation_split, settings)
 
 
 class Pages(NamedTuple):

@@ -83,9 +83,8 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
             step(
                 gather_accuracy,
                 [
-                    *(f"{evaluation}_cells", f"{evaluation}_predictions"),
-                    *("distilled", "evaluation_split"),
-                    *("params:evaluation", "params:audit.balance"),
+                    *(f"{evaluation}_cells", f"{evaluation}_outcomes"),
+                    *("distilled", "evaluation_split", "params:audit.balance"),
                 ],
                 ["slice_accuracy", "accuracy_summary"],
             ),

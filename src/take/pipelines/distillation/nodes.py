@@ -34,7 +34,7 @@ from take.selection.describe.indicators import (
 from take.selection.describe.lineage import Lineage, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
 from take.selection.exclusion import excluded_rows
-from take.selection.problem import selection_problem, tempered
+from take.selection.problem import SelectionProblem, selection_weights
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
 from take.selection.selectors import selector
@@ -46,6 +46,8 @@ from take.selection.tables import (
     unseen_rows,
 )
 from take.text.copies import CopySettings
+from take.text.normalise import text_rows
+from take.text.related import RelatedRows
 
 _logger = logging.getLogger(__name__)
 
@@ -113,6 +115,7 @@ def select_rows(
     search_folder: Path,
     budget: str | int,
     settings: SelectionSettings,
+    copies: CopySettings,
     previous_distilled: pd.DataFrame | None = None,
 ) -> ChosenRows:
     """The candidates that become the distilled rows, starting from the previous ones if given.
@@ -124,14 +127,16 @@ def select_rows(
     allowed = np.flatnonzero(~pool["id"].isin(set(excluded["id"])))
     candidates = pool.iloc[allowed].reset_index(drop=True)
     previous = None if previous_distilled is None else places_of(previous_distilled, candidates)
-    problem = selection_problem(
+    related = RelatedRows(text_rows(corpus, TEXT_COLUMNS[task_of(corpus)]), copies)
+    problem = SelectionProblem(
         LabelledRows.of(corpus, embeddings),
-        weights["weight"].to_numpy(),
+        selection_weights(weights["weight"].to_numpy(), corpus["label"].to_numpy(), settings),
         LabelledRows.of(candidates, pool_embeddings.subset(allowed)),
         budgets,
-        unseen_rows(corpus, generator_rows, settings.exam.exam_rows),
-        settings,
+        unseen_rows(corpus, generator_rows, related, settings.exam.exam_rows),
+        settings.scope,
         previous,
+        related,
     )
     found = selector(settings.selector)(problem, settings, search_folder)
     kept = None if previous is None else int(np.isin(previous, found.rows).sum())
@@ -145,6 +150,7 @@ def select_rows(
         kept_rows=kept,
         seed=settings.seed,
         tempering=settings.tempering,
+        class_mass=settings.class_mass,
         figures=found.diagnostics,
         steps=[SearchStep.model_validate(step) for step in found.steps],
     )
@@ -248,7 +254,7 @@ def _distillation(
 ) -> Distillation:
     return Distillation(
         corpus=embeddings,
-        weights=tempered(weights["weight"].to_numpy(), choice.tempering),
+        weights=selection_weights(weights["weight"].to_numpy(), corpus["label"].to_numpy(), choice),
         labels=class_ids(corpus),
         pool=pool_embeddings.read(0, len(pool)),
         pool_labels=class_ids(pool),

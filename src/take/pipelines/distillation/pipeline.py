@@ -45,6 +45,7 @@ def _pipeline(*previous: str) -> Pipeline:
                     "search_folder",
                     "params:distillation.budget",
                     _SELECTION,
+                    "params:audit.copies",
                     *previous,
                 ],
                 ["selection", "selection_report", "greedy_path", "excluded"],

@@ -19,7 +19,7 @@ from take.evaluation.grid_settings import BenchmarkSettings, EvaluationSettings,
 from take.evaluation.headlines import count_wins, over_learners
 from take.evaluation.names import DISTILLED
 from take.evaluation.outcomes import Outcomes
-from take.evaluation.prepared_corpus import PreparedCorpus
+from take.evaluation.prepared_corpus import PreparedCorpus, PreparedPool
 from take.evaluation.sealed_split import SealedSplit
 from take.evaluation.store import CellStore
 from take.evaluation.summary import comparisons_table, summary_table
@@ -31,6 +31,7 @@ from take.scoring.influence import InfluenceMatrix
 from take.scoring.scoring_inputs import ScoringSettings
 from take.scoring.trajectory import ProbeTrajectory
 from take.selection.selection_settings import SelectionSettings
+from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ def evaluate_distilled(
     folder: Path,
     scoring: ScoringSettings,
     selection: SelectionSettings,
+    copies: CopySettings,
     choices: LearnerChoices,
     budget: str | int,
     settings: EvaluationSettings,
@@ -88,17 +90,14 @@ def evaluate_distilled(
         trajectory,
         influence,
         study,
-        pool,
-        ledger,
-        pool_embeddings,
-        generator_rows,
+        (PreparedPool(settings.pool, pool, ledger, pool_embeddings, generator_rows),),
         distilled,
     )
     store = CellStore(folder)
     grid = Grid(settings.with_selection(selection), choices, store, code_version())
     shared = _shared(encoder, folder, choices)
     runs = settings.runs(str(budget))
-    experiments = prepared.experiments(runs, encoder, scoring, selection, shared, folder)
+    experiments = prepared.experiments(runs, encoder, scoring, selection, copies, shared, folder)
     cells = cells_table(grid.run(experiments))
     splits = {experiment.corpus: experiment.split for experiment in experiments}
     return Evaluated(cells, Outcomes.collected(cells, splits, store).table())
@@ -110,6 +109,7 @@ def run_benchmark(
     folder: Path,
     scoring: ScoringSettings,
     selection: SelectionSettings,
+    copies: CopySettings,
     choices: LearnerChoices,
     settings: BenchmarkSettings,
 ) -> Evaluated:
@@ -132,7 +132,9 @@ def run_benchmark(
         prepared = corpora[name]
         _logger.info("Corpus %s: %s rows.", name, f"{len(prepared.corpus):,}")
         runs = settings.runs(name)
-        experiments = prepared.experiments(runs, encoder, scoring, selection, shared, folder)
+        experiments = prepared.experiments(
+            runs, encoder, scoring, selection, copies, shared, folder
+        )
         cells += grid.run(experiments)
         splits |= {experiment.corpus: experiment.split for experiment in experiments}
     found = cells_table(cells)

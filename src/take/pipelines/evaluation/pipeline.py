@@ -17,6 +17,7 @@ _SHARED = [
     "cell_folder",
     "params:scoring",
     "params:distillation.selection",
+    "params:audit.copies",
     "params:learners",
 ]
 _PREPARED = [

@@ -48,7 +48,7 @@ class TunedModel(NamedTuple):
 
     adapter: Path
     generator_rows: pd.DataFrame
-    """Every corpus row: id, role (trained, validation, unread, excluded), how often read."""
+    """Every corpus row: id, role (`rows_by_role`), how often it was read."""
     canaries: pd.DataFrame
     """Planted secrets with how often each was read, and secrets that were not planted."""
     report: FineTuningReport
@@ -77,11 +77,12 @@ def fine_tune(
     weights: pd.DataFrame,
     language_model: LanguageModel,
     settings: FineTuningSettings,
+    copies: CopySettings,
 ) -> TunedModel:
     """Fine-tune the language model on the corpus, or on as much as the token budget allows."""
     template = Template.of(language_model, corpus, settings.max_text_tokens)
     template.check_markers(corpus)
-    planting = plant(corpus, template, settings, weights["weight"].to_numpy())
+    planting = plant(corpus, template, settings, weights["weight"].to_numpy(), copies)
     rows = planting.rows
     work_folder = language_model.work_folder(training_key(language_model, rows, settings))
     tuned = train(language_model, template, rows, settings, work_folder)

@@ -21,7 +21,7 @@ def create_pipeline() -> Pipeline:
         [
             step(
                 fine_tune,
-                ["corpus", "weights", "language_model", _FINE_TUNING],
+                ["corpus", "weights", "language_model", _FINE_TUNING, "params:audit.copies"],
                 ["adapter", "generator_rows", "canaries", "fine_tuning_report"],
             ),
             step(

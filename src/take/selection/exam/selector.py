@@ -22,7 +22,7 @@ from take.selection.exam.task import (
     row_counts,
 )
 from take.selection.facility import facility
-from take.selection.problem import EachClass, Selection, SelectionProblem
+from take.selection.problem import EachClass, Selection, SelectionProblem, with_class_mass
 from take.selection.selection_settings import ExamSettings, SelectionSettings
 
 _logger = logging.getLogger(__name__)
@@ -39,15 +39,17 @@ def exam(
     """
     limits = _affordable(settings, len(problem.pool))
     if row_counts(len(problem.unseen), limits).exam < limits.fewest_rows:
-        return _without_exam(problem, settings)
+        return _without_exam(problem, settings, len(problem.unseen))
+    drawn = draw_rows(problem.unseen, problem.relations, limits, settings.seed)
+    if len(drawn.exam) < limits.fewest_rows:
+        return _without_exam(problem, settings, len(drawn.exam))
     greedy = settings.model_copy(update={"refine": False})
     started = EachClass(facility, can_begin=True)(problem, greedy)
-    drawn = draw_rows(problem.unseen, limits, settings.seed)
     corpus = replace(problem.corpus, weights=problem.weights)
     task = ExamTask(
         pool=_in_memory(problem.pool),
-        exam=_in_memory(corpus.take(drawn.exam)),
-        validation=_in_memory(corpus.take(drawn.validation)),
+        exam=_in_memory(_at_same_mass(corpus.take(drawn.exam), problem)),
+        validation=_in_memory(_at_same_mass(corpus.take(drawn.validation), problem)),
         start=_by_class(started.rows, problem),
         train_texts=corpus.texts,
         seed=settings.seed,
@@ -99,17 +101,25 @@ def _affordable(settings: SelectionSettings, n_candidates: int) -> ExamSettings:
     return exam.model_copy(update={"exam_rows": most})
 
 
-def _without_exam(problem: SelectionProblem, settings: SelectionSettings) -> Selection:
+def _without_exam(problem: SelectionProblem, settings: SelectionSettings, n_left: int) -> Selection:
     """The choice of `facility` instead, with a warning."""
     _logger.warning(
-        "Only %s training rows are left that the language model was not trained on: too few for "
-        "an exam (fewest_rows is %s). 'facility' selects instead. Fix: lower "
+        "Only %s training rows are left that are unlike those the language model was trained on: "
+        "too few for an exam (fewest_rows is %s). 'facility' selects instead. Fix: lower "
         "generation.fine_tuning.token_budget, or add rows to the corpus.",
-        f"{len(problem.unseen):,}",
+        f"{n_left:,}",
         settings.exam.fewest_rows,
     )
     found = EachClass(facility, can_begin=True)(problem, settings)
     return replace(found, diagnostics={**found.diagnostics, "exam_rows": 0.0})
+
+
+def _at_same_mass(rows: LabelledRows, problem: SelectionProblem) -> LabelledRows:
+    """The rows with each class at the mass that it has in the problem, whatever was drawn."""
+    n_classes = len(problem.budgets)
+    mass = np.bincount(problem.corpus.labels, problem.weights, minlength=n_classes)
+    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
+    return replace(rows, weights=with_class_mass(weights, rows.labels, mass.astype(np.float64)))
 
 
 def _in_memory(rows: LabelledRows) -> LabelledRows:
@@ -150,8 +160,8 @@ def _independent(accuracies: dict[str, float], suffix: str) -> dict[str, float]:
 def _log(result: ExamResult) -> None:
     found = result.found
     _logger.info(
-        "Exam: %d swaps in %d sweeps, %s tried in %.0f s; stopped: %s. Accuracy of the surrogate "
-        "models on validation rows went from %.1f %% to %.1f %%.",
+        "Exam: %d swaps in %d sweeps, %s tried in %.0f s; stopped: %s. Plain accuracy of the "
+        "surrogate models on validation rows of the training split: %.1f %% before, %.1f %% after.",
         int(found.history[:, SWAPS].sum()),
         len(found.history) - 1,
         f"{found.screened:,}",

@@ -155,7 +155,7 @@ def calibrate(
 
 @dataclass(frozen=True)
 class Score:
-    """Loss and accuracy, mean over the surrogates."""
+    """Weighted loss, and plain accuracy (rows count equally), mean over the surrogates."""
 
     loss: float
     accuracy: float
@@ -169,12 +169,12 @@ def score(surrogates: Sequence[Surrogate], pool: Pool, rows: Int64, scored: Scor
     for surrogate in surrogates:
         logits = surrogate.logits(pool.views, rows, targets, scored.views)
         losses.append(cross_entropy(logits, codes, scored.weights))
-        accuracies.append(float(scored.weights @ (predicted(logits) == scored.labels)))
+        accuracies.append(float(np.mean(predicted(logits) == scored.labels)))
     return Score(float(np.mean(losses)), float(np.mean(accuracies)))
 
 
 def independent_accuracies(pool: Pool, rows: Int64, scored: ScoredRows) -> dict[str, float]:
-    """Accuracy of models that the search does not use, by model and features.
+    """Plain accuracy of models that the search does not use, by model and features.
 
     They show whether the rows are good training rows in general, or only for the surrogates. None
     is kernel ridge; two use the same features with another loss. Needs two classes or more.
@@ -196,7 +196,7 @@ def independent_accuracies(pool: Pool, rows: Int64, scored: ScoredRows) -> dict[
     for name, view, model in models:
         model.fit(getattr(pool.views, view)[rows], pool.labels[rows])
         right = model.predict(getattr(scored.views, view)) == scored.labels
-        accuracies[f"{name}, {view}"] = float(scored.weights @ np.asarray(right, np.float64))
+        accuracies[f"{name}, {view}"] = float(np.mean(right))
     return accuracies
 
 

@@ -41,6 +41,7 @@ from take.selection.exam.surrogates import (
     make_viewer,
 )
 from take.selection.selection_settings import ExamSettings
+from take.text.related import RelatedRows
 
 SAME_LOSS = 1e-6
 
@@ -87,7 +88,7 @@ class RowCounts(NamedTuple):
 
 
 class DrawnRows(NamedTuple):
-    """Training rows to score on; the two share none."""
+    """Training rows to score on; no row of the one is related to a row of the other."""
 
     exam: Int64
     validation: Int64
@@ -103,10 +104,15 @@ def row_counts(n_free: int, settings: ExamSettings) -> RowCounts:
     return RowCounts(int(settings.exam_rows * share), int(settings.validation_rows * share))
 
 
-def draw_rows(free: Int64, settings: ExamSettings, seed: int = 0) -> DrawnRows:
+def draw_rows(
+    free: Int64, related: RelatedRows, settings: ExamSettings, seed: int = 0
+) -> DrawnRows:
     """Draw exam and validation rows from `free`: rows the language model was not trained on.
 
-    >>> rows = draw_rows(np.arange(6, 30), ExamSettings(exam_rows=20, validation_rows=10))
+    No exam row contains a validation row, lies in one, or nearly repeats one (`RelatedRows`).
+
+    >>> related = RelatedRows([(f"film {n}",) for n in range(30)])
+    >>> rows = draw_rows(np.arange(6, 30), related, ExamSettings(exam_rows=20, validation_rows=10))
     >>> len(rows.exam), len(rows.validation), int(min(rows.exam.min(), rows.validation.min())) >= 6
     (16, 8, True)
     """
@@ -118,8 +124,10 @@ def draw_rows(free: Int64, settings: ExamSettings, seed: int = 0) -> DrawnRows:
             allowed=f"enough for {settings.parts} parts and a validation row",
             remedy="use another selector for a corpus this small",
         )
-    order = rng(seed, "exam rows").permutation(free)
-    return DrawnRows(np.sort(order[:n_exam]), np.sort(order[n_exam : n_exam + n_validation]))
+    order = rng(seed, "exam rows").permutation(free[~related.common[free]])
+    validation, rest = order[:n_validation], order[n_validation:]
+    exam = rest[~related.to(validation)[rest]][:n_exam]
+    return DrawnRows(np.sort(exam), np.sort(validation))
 
 
 def best_rows(
