@@ -53,7 +53,7 @@ def test_scores_and_marks_are_those_of_the_cells():
     text = table(["lr"])
     assert line(text, "random").split() == ["random", "3", "60.0", "±", "1.5", "▼"]
     assert line(text, "close").split() == ["close", "3", "70.5", "±", "2.2"]
-    assert line(text, "take").split() == ["take", "3", "70.0", "±", "1.6"]
+    assert line(text, "take").split() == ["take", "3", "70.0", "±", "1.5"]
     assert line(text, "full").split()[-1] == "▲"
     assert line(text, "share kept").split()[2] == "50.0"
 
