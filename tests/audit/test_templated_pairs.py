@@ -76,10 +76,17 @@ def chosen(pool: pd.DataFrame, folder: Path, budget: int = BUDGET) -> ChosenRows
     )
 
 
-def audited(distilled: pd.DataFrame, pool: pd.DataFrame) -> tuple[ScreeningCounts, Check]:
+def audited(
+    distilled: pd.DataFrame, pool: pd.DataFrame, corpus: pd.DataFrame = CORPUS
+) -> tuple[ScreeningCounts, Check]:
     """What the gate finds, and its verdict on near copies with the built-in limits."""
     counts = screened(
-        {"distilled": distilled, "pool": pool}, CORPUS, EVALUATION, CopySettings(), PiiSettings()
+        {"distilled": distilled, "pool": pool},
+        corpus,
+        EVALUATION,
+        pd.DataFrame({"id": corpus["id"], "role": "unread"}),
+        CopySettings(),
+        PiiSettings(),
     ).counts
     membership = filled(MembershipReport, canaries=None, rows=None, extracted_secrets=0)
     checks = judge(counts, {}, membership, None, GateSettings()).checks
@@ -134,7 +141,7 @@ def test_too_few_candidates_that_pass_are_an_error(tmp_path: Path) -> None:
 
 def test_near_copies_no_more_frequent_than_among_real_rows_do_not_block() -> None:
     """Rows like the real ones, which nobody checked: a person should look, nothing more."""
-    counts, near_copies = audited(CANDIDATES[::10], CANDIDATES)
+    counts, near_copies = audited(CANDIDATES[::10], CANDIDATES, templated_pairs(1000, seed=4))
     assert counts.copies["distilled"].train.near_copies > 5
     assert near_copies.verdict == "review"
     assert " are expected in such a corpus)" in near_copies.sentence

@@ -46,8 +46,8 @@ def parts_of(prepared: PreparedCorpus) -> dict[str, Any]:
     return {**vars(prepared), "scoring_study": prepared.study, **of_pool}
 
 
-def prepare(root: Path, corpus: str, world: World, leave_out: str = "", **changes: Any) -> None:
-    for part, entry in entries(root, corpus).items():
+def prepare(root: Path, folder: str, world: World, leave_out: str = "", **changes: Any) -> None:
+    for part, entry in entries(root, folder).items():
         if part != leave_out:
             content = parts_of(world.prepared)[part]
             AbstractDataset.from_config(part, entry).save(changes.get(part, content))

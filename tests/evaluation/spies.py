@@ -15,7 +15,14 @@ from take.evaluation import grid as grid_module
 from take.evaluation.methods import METHODS
 from take.evaluation.methods.material import BaselineSettings
 from take.evaluation.sealed_split import SealedSplit
-from take.learners import Learner, Model, Texts, TrainingRows
+from take.learners import (
+    Converged,
+    ConvergenceSettings,
+    Learner,
+    Model,
+    Texts,
+    TrainingRows,
+)
 
 
 @dataclass
@@ -27,6 +34,16 @@ class Training:
     seed: int
     updates: int | None
     model: Model
+
+
+@dataclass
+class Ceiling:
+    """One call of `fit_to_convergence`."""
+
+    learner: str
+    rows: TrainingRows
+    validation: TrainingRows
+    seed: int
 
 
 class Watched:
@@ -46,18 +63,30 @@ class Watched:
         self._spy.trainings.append(Training(self._learner.name, rows, seed, updates, model))
         return model
 
+    def fit_to_convergence(
+        self, rows: TrainingRows, validation: TrainingRows, seed: int, limits: ConvergenceSettings
+    ) -> Converged:
+        self._spy.events.append("training")
+        self._spy.before_training()
+        found = self._learner.fit_to_convergence(rows, validation, seed, limits)
+        self._spy.events.append("trained")
+        self._spy.ceilings.append(Ceiling(self._learner.name, rows, validation, seed))
+        return found
+
 
 class Spy:
     """What a grid did, in order."""
 
     def __init__(self) -> None:
         self.trainings: list[Training] = []
+        self.ceilings: list[Ceiling] = []
         self.sets: list[tuple[str, int, str]] = []  # method, seed, digest of the rows
         self.events: list[str] = []
         self.before_training: Callable[[], None] = lambda: None
 
     def clear(self) -> None:
         self.trainings.clear()
+        self.ceilings.clear()
         self.sets.clear()
         self.events.clear()
 

@@ -89,7 +89,7 @@ def test_equal_rows_are_trained_on_once_whatever_the_method(
 
 def test_a_user_s_file_does_not_remake_other_sets(world: World, tmp_path: Path) -> None:
     """Nor does the place of DiLM's sets: files count by contents, for their own method."""
-    world.prepared.pool[["text", "label_name"]].to_csv(tmp_path / "rows.csv", index=False)
+    world.prepared.pools[0].rows[["text", "label_name"]].to_csv(tmp_path / "rows.csv", index=False)
     for named in ({}, {"file": str(tmp_path / "rows.csv")}, {"dilm_root": str(tmp_path)}):
         world.grid(tmp_path, sets=1, baselines=named).run([world.experiment("random take", "lr")])
     assert len(list((tmp_path / "sets").glob("*.json"))) == 2

@@ -23,6 +23,10 @@ NO_OBJECTION = pd.DataFrame(columns=list(OBJECTION_COLUMNS)).astype(OBJECTION_CO
 DESCRIPTION = DescriptionSettings(sample_rows=100, lineage_rows=5)
 
 
+# The rows are near copies of each other, so that only the same words make one.
+COPIES = CopySettings(near_copy_overlap=1.0)
+
+
 @dataclass(frozen=True)
 class Made:
     """What the stages before have made."""
@@ -45,7 +49,7 @@ class Made:
         settings = SelectionSettings(**{"exam": EXAM, **options})
         inputs = [getattr(self, name) for name in self.__dataclass_fields__]
         against = NO_OBJECTION if objections is None else objections
-        return nodes.select_rows(*inputs, against, work, budget, settings, previous)
+        return nodes.select_rows(*inputs, against, work, budget, settings, COPIES, previous)
 
     def objections(self, evaluation_split: pd.DataFrame | None = None) -> pd.DataFrame:
         unread = self.corpus.head(0) if evaluation_split is None else evaluation_split

@@ -17,7 +17,8 @@ from take.pipelines.distillation import nodes
 from take.selection.exam import selector as exam_module
 from take.selection.selection_settings import SelectionSettings
 from take.selection.tables import unseen_rows
-from tests.pipelines.distillation_data import DESCRIPTION, Made
+from take.text.related import RelatedRows
+from tests.pipelines.distillation_data import COPIES, DESCRIPTION, Made
 
 # --- choosing
 
@@ -80,14 +81,17 @@ def test_a_budget_beyond_the_pool_names_the_class(made: Made, tmp_path: Path) ->
 def test_exam_rows_have_no_text_the_generator_was_trained_on_or_stopped_by(made: Made) -> None:
     corpus = made.corpus.copy()
     corpus.loc[1, "text"] = corpus["text"][0]  # one text under two ids
+    corpus.loc[3, "text"] = f"{corpus['text'][0]} , they say"
+    corpus.loc[4, "text"] = " ".join(corpus["text"][0].split()[:-1])
     used = pd.DataFrame({"id": corpus["id"][[0, 2]], "role": ["trained", "validation"]})
-    some = unseen_rows(corpus, used, wanted=10)
-    assert {0, 1, 2}.isdisjoint(some)
-    assert len(some) == len(corpus) - 3
+    related = RelatedRows([(text,) for text in corpus["text"]], COPIES)
+    some = unseen_rows(corpus, used, related, wanted=10)
+    assert {0, 1, 2, 3, 4}.isdisjoint(some)
+    assert len(some) == len(corpus) - 5
     # Where rows are short, those that only stopped the training may be used.
-    all_that_can = unseen_rows(corpus, used, wanted=len(corpus))
+    all_that_can = unseen_rows(corpus, used, related, wanted=len(corpus))
     assert 2 in all_that_can
-    assert {0, 1}.isdisjoint(all_that_can)
+    assert {0, 1, 3, 4}.isdisjoint(all_that_can)
 
 
 def test_too_few_rows_for_an_exam_are_logged(
@@ -159,7 +163,9 @@ def test_the_description_counts_what_the_tables_say(
     described = made.described(found, exam_choice)
     report = described.report
     assert (report.rows, report.pool_rows, report.run.budget) == (15, 90, "15")
-    cost = float(made.weights["weight"] @ found.assignments["distance"].to_numpy() ** 2)
+    labels, weights = made.corpus["label"], made.weights["weight"]
+    weights = weights / weights.groupby(labels).transform("sum") / labels.nunique()
+    cost = float(weights @ found.assignments["distance"].to_numpy() ** 2)
     assert report.cost == pytest.approx(cost, rel=1e-4)
     mean = float(found.assignments["distance"].mean())
     assert report.coverage.own_class is not None

@@ -12,6 +12,7 @@ from take.rows.labelled import LabelledRows
 from take.selection.exam.search import SearchState
 from take.selection.exam.task import ExamTask, best_rows, draw_rows
 from take.selection.selection_settings import ExamSettings
+from take.text.related import RelatedRows
 
 
 def make_rows(n: int, seed: int, n_classes: int = 3) -> LabelledRows:
@@ -63,13 +64,26 @@ def test_a_saved_state_resumes_to_the_same_rows(task):
 
 
 def test_exam_and_validation_rows_are_disjoint_and_exclude_other_rows():
-    drawn_rows = draw_rows(np.arange(100, 1000), ExamSettings(exam_rows=300, validation_rows=200))
+    related = RelatedRows([(f"film {n}",) for n in range(1000)])
+    few = ExamSettings(exam_rows=300, validation_rows=200)
+    drawn_rows = draw_rows(np.arange(100, 1000), related, few)
     assert (len(drawn_rows.exam), len(drawn_rows.validation)) == (300, 200)
     drawn = np.concatenate([drawn_rows.exam, drawn_rows.validation])
     assert len(np.unique(drawn)) == 500
     assert drawn.min() >= 100
     with pytest.raises(InputError, match="3 training rows are left"):
-        draw_rows(np.arange(97, 100), ExamSettings())
+        draw_rows(np.arange(97, 100), related, ExamSettings())
+
+
+def test_no_exam_row_contains_or_lies_in_a_validation_row():
+    """Every third row is a part of the one before it."""
+    texts = [f"m{n // 3} is a {'fine ' * (n % 3 < 2)}film" for n in range(900)]
+    related = RelatedRows([(text,) for text in texts])
+    drawn = draw_rows(np.arange(900), related, ExamSettings(exam_rows=500, validation_rows=200))
+    assert len(drawn.validation) == 200
+    assert len(drawn.exam) > 100
+    families = [{n // 3 for n in rows.tolist()} for rows in drawn]
+    assert not families[0] & families[1]
 
 
 def test_bad_tasks_are_refused_before_anything_is_computed(task):

@@ -33,7 +33,7 @@ def jaccard(ours: list[str], theirs: list[str]) -> float:
 
 def is_near(ours: list[str], theirs: list[str], texts: list[list[str]]) -> bool:
     longer = max(len(ours), len(theirs))
-    if longer < 3 or jaccard(ours, theirs) < (0.65 if longer >= 5 else 0.75):
+    if longer < 3 or jaccard(ours, theirs) < (0.65 if longer >= 5 else 0.8):
         return False
     n = max(1000, len(texts))
     expected = float(n)
@@ -82,10 +82,10 @@ def naive_kind(ours: Own, reference: list[Own]) -> str | None:
             len(set[int]().union(*(places for places, _ in row[i * n_theirs : (i + 1) * n_theirs])))
             for i in range(len(ours))
         )
-        near |= covered >= 8 and covered >= 0.75 * n_words
+        near |= covered >= 8 and covered >= 0.8 * n_words
     if near:
         return "near_copy"
-    return "shared_span" if any(n >= 10 for row in runs for _, n in row) else None
+    return "shared_span" if any(n >= 8 for row in runs for _, n in row) else None
 
 
 def changed(text: str, chance: random.Random, others: list[str]) -> str:

@@ -29,12 +29,10 @@ def built_in_corpus() -> Ingested:
 
 
 class Corpus:
-    """Train rows with their index, evaluation rows, and the words of both."""
+    """Train rows with their index and words."""
 
     def __init__(self) -> None:
-        ingested = built_in_corpus()
-        self.train = text_rows(ingested.corpus, ["text"])
-        self.evaluation = text_rows(ingested.evaluation_split, ["text"])
+        self.train = text_rows(built_in_corpus().corpus, ["text"])
         self.index = CopyIndex(self.train, CopySettings())
         self.vocabulary = sorted({word for (text,) in self.train for word in words(text)})
 
@@ -43,6 +41,12 @@ class Corpus:
         fitting = [i for i, (text,) in enumerate(self.train) if least <= len(words(text)) <= most]
         rng = np.random.default_rng(seed)
         return rng.choice(fitting, min(PLANTED, len(fitting)), replace=False).tolist()
+
+    def halves(self, seed: int) -> tuple[list[TextRow], list[TextRow]]:
+        """Random halves of train."""
+        first = np.random.default_rng(seed).permutation(len(self.train)) % 2 == 0
+        one = [row for row, is_in in zip(self.train, first, strict=True) if is_in]
+        return one, [row for row, is_in in zip(self.train, first, strict=True) if not is_in]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +128,7 @@ def test_every_verbatim_copy_is_found_whatever_its_length(corpus: Corpus) -> Non
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_near_copies_are_found(corpus: Corpus, change: Change) -> None:
-    # Measured, in the order of CHANGES: 97.4, 98.6, 99.6, 99.6 and 99.8 %.
+    # Measured, in the order of CHANGES: 97.4, 97.8, 98.6, 99.6 and 99.8 %.
     rows = corpus.some(seed=1, least=2)
     found = planted(corpus, rows, change, seed=2)
     assert found.n_queries == PLANTED
@@ -135,43 +139,35 @@ def test_near_copies_are_found(corpus: Corpus, change: Change) -> None:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_near_copies_of_short_rows_are_found(corpus: Corpus, change: Change) -> None:
-    # Measured: 98.4, 98.2, 99.8, 99.8 and 99.8 %. Of rows of 3 and 4 words it is 0, 47, 88, 90 and
-    # 92 %: what is left of them with a word changed is a phrase that many rows have.
+    # Measured: 98.4, 98.2, 99.8, 99.8 and 99.8 %. Of rows of 3 and 4 words it is 0, 2, 60, 92 and
+    # 93 %: what is left of them with a word changed is a phrase that many rows have.
     found = planted(corpus, corpus.some(seed=3, least=5, most=8), change, seed=4)
     assert found.n_queries == PLANTED
     assert share_found(found) >= 0.97
 
 
-@pytest.mark.parametrize("length", [10, 15])
+@pytest.mark.parametrize("length", [8, 15])
 def test_runs_hidden_in_real_rows_are_found(corpus: Corpus, length: int) -> None:
     # Measured: 100 %, each of the planted length or, where a neighbour fits by chance, longer.
     rng = np.random.default_rng(5)
-    queries = []
-    for row in corpus.some(seed=6, least=length):
-        own = words(corpus.train[row][0])
-        start = rng.integers(len(own) - length + 1)
-        other = words(corpus.evaluation[rng.integers(len(corpus.evaluation))][0])
+    hosts, known = corpus.halves(seed=7)
+    fitting = [own for (text,) in known if len(own := words(text)) >= length]
+    queries: list[TextRow] = []
+    for number in rng.permutation(len(fitting))[:PLANTED]:
+        own, (host,) = fitting[number], hosts[rng.integers(len(hosts))]
+        start, other = rng.integers(len(own) - length + 1), words(host)
         place = rng.integers(len(other) + 1)
         queries.append((" ".join([*other[:place], *own[start : start + length], *other[place:]]),))
-    found = corpus.index.find(queries)
+    found = CopyIndex(known, CopySettings()).find(queries)
     assert len(found.findings) == len(queries)
     assert all(finding.span_words >= length for finding in found.findings)
     assert all(finding.span in queries[finding.query][0] for finding in found.findings)
 
 
 def test_clean_rows_are_left_alone(corpus: Corpus) -> None:
-    # Measured: 1 of 1,090, a saying of six words but for one; no shared run of more than 8 words.
-    summary = copy_summary(corpus.index.find(corpus.evaluation))
-    assert summary.rows > 1000
-    assert summary.verbatim == 0
-    assert summary.copied <= 0.002
-    assert summary.longest_span < CopySettings().span_words
-
-
-def test_clean_rows_among_train_are_left_alone(corpus: Corpus) -> None:
-    # Measured, half of train against the other half: 3 of 3,720, one of them in truth a copy.
-    half = np.random.default_rng(7).permutation(len(corpus.train)) % 2 == 0
-    one = [row for row, is_in in zip(corpus.train, half, strict=True) if is_in]
-    other = [row for row, is_in in zip(corpus.train, half, strict=True) if not is_in]
-    summary = copy_summary(CopyIndex(one, CopySettings()).find(other))
-    assert summary.copied <= 0.002
+    # Measured, half of train against the other half: 6 of 3,720; one is a copy, one a near copy.
+    queries, known = corpus.halves(seed=7)
+    summary = copy_summary(CopyIndex(known, CopySettings()).find(queries))
+    assert summary.rows == 3720
+    assert summary.verbatim + summary.near_copies <= 3
+    assert summary.copied <= 0.003

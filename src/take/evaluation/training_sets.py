@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from take.cost import costing
-from take.evaluation.methods import method, reads_pool
+from take.evaluation.methods import FROM_POOL, method
 from take.evaluation.methods.material import BaselineSettings, Material
 from take.evaluation.store import CellStore, MadeSet
 from take.learners import TrainingRows
@@ -71,7 +71,7 @@ class TrainingSets:
         if (name, seed) not in self._found:
             try:
                 made, is_new = self._read_or_make(name, seed)
-                pool = self._material(name, seed).pool_number if reads_pool(name) else None
+                pool = self._material(name, seed).pool_number if name in FROM_POOL else None
                 self._found[name, seed] = self._with_rows(made, pool)
                 seconds = made.seconds if is_new else None
             except Exception as error:  # raised below, and for every other cell of the set
@@ -83,7 +83,7 @@ class TrainingSets:
 
     def _material(self, name: str, seed: int) -> Material:
         """Pools take turns. A method that reads none has the same rows however many there are."""
-        return self._materials[seed % len(self._materials) if reads_pool(name) else 0]
+        return self._materials[seed % len(self._materials) if name in FROM_POOL else 0]
 
     def _with_rows(self, made: MadeSet, pool: int | None = None) -> TrainedOn:
         rows, n_classes = made.rows, len(self._materials[0].class_names)

@@ -2,7 +2,8 @@
 
 The one rule for copies by words: screening drops candidates by it, selection excludes them by it,
 and the privacy gate checks the finished rows by it, all three with `params:audit.copies`. The same
-search with real rows that nothing was trained on says how much of it is chance.
+search with real rows, set apart from train, says how much of it is chance. How the thresholds were
+derived: docs/audit.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from take.text.spans import SpanIndex, longest_shared_run, span_text
 CopyKind = Literal["verbatim", "near_copy", "shared_span"]
 
 
-_COVERED_SHARE = 0.75
+_COVERED_SHARE = 0.8
 """Share of a row's words in runs of one reference row that makes it a near copy."""
 LONG_TEXT_WORDS = 8
 """From so many words on, one copied text makes a pair a copy, and runs of one row an excerpt."""
@@ -55,7 +56,7 @@ class CopySettings(Frozen):
         "contain the words they share by chance",
     )
     span_words: int = Field(
-        default=10,
+        default=8,
         ge=_SEED_WORDS,
         le=1000,
         description="consecutive words that make a shared span",

@@ -27,7 +27,7 @@ _PREFIX_MATCHES = 2
 _PRODUCT_ENTRIES = 4_000_000
 """Entries of a sparse product in memory at a time."""
 _BOUNDARY = 0
-_LONG_WORDS, _SHORT_OVERLAP = 5, 0.75
+_LONG_WORDS, _SHORT_OVERLAP = 5, 0.8
 """Where the longer of two texts has fewer words, near copies need this Jaccard index."""
 _SHORT_WORDS = 3
 """Texts of fewer words are never near copies."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from take.audit.privacy.pii import PiiSettings
-from take.audit.privacy.screening import Screened, screened
-from take.text.copies import CopySettings
+from take.audit.privacy.screening import Screened, real_rows, screened
+from take.text.copies import CopyIndex, CopySettings
+from take.text.normalise import text_rows
 
 TRAIN = [
     "a dull film about a long war that nobody in the village had wanted to fight",
@@ -23,12 +24,17 @@ def table(texts: list[str], mark: str) -> pd.DataFrame:
     return pd.DataFrame({"id": [f"{mark}{i}" for i in range(len(texts))], "text": texts})
 
 
+def roles(rows: pd.DataFrame, role: str) -> pd.DataFrame:
+    return pd.DataFrame({"id": rows["id"], "role": role})
+
+
 def look(*texts: str, pii: PiiSettings | None = None) -> Screened:
-    rows = table(list(texts), "d")
+    rows, train = table(list(texts), "d"), table(TRAIN, "t")
     return screened(
         {"distilled": rows.iloc[:2], "pool": rows},
-        table(TRAIN, "t"),
+        train,
         table(EVALUATION_ROWS, "h"),
+        roles(train, "trained"),
         CopySettings(),
         pii or PiiSettings(),
     )
@@ -60,8 +66,68 @@ def test_a_run_of_words_in_a_longer_row_is_shown() -> None:
     assert span == "about a long war that nobody in the village had wanted"
 
 
-def test_real_rows_are_the_baseline() -> None:
-    assert look("x", "y").counts.real_rows.rows == len(EVALUATION_ROWS)
+def repeating(n_rows: int) -> pd.DataFrame:
+    """Every fifth row is nearly the one before it; a fifth of the rows are phrases of others."""
+    made = []
+    for number in range(n_rows // 5):
+        own = [f"{word}{number}" for word in ("the", "old", "man", "sold", "his", "boat", "today")]
+        alone = [f"{word}{number}" for word in ("no", "bird", "sang", "that", "night", "at", "all")]
+        made += [own, [*own[:6], f"again{number}"], alone, alone[:6], [f"a{number}", f"b{number}"]]
+    return table([" ".join(words) for words in made], "t")
+
+
+def test_real_rows_are_rows_of_train_that_were_not_trained_on() -> None:
+    train = repeating(1000)
+    unread = roles(train, "trained")
+    unread.loc[::5, "role"] = "unread"  # each of them nearly the row after it
+    found = real_rows(train, unread, CopySettings())
+    assert (found.rows, found.verbatim, found.near_copies) == (200, 0, 200)
+    unread.loc[::5, "role"], unread.loc[4::5, "role"] = "trained", "validation"
+    found = real_rows(train, unread, CopySettings())
+    assert (found.rows, found.copied) == (200, 0)
+
+
+def test_rows_that_contain_one_another_are_no_copies() -> None:
+    train = repeating(1000)
+    unread = roles(train, "trained")
+    unread.loc[2::5, "role"] = "unread"  # the row after each of them is a phrase of it
+    found = real_rows(train, unread, CopySettings())
+    assert (found.rows, found.copied) == (200, 0)
+    assert (
+        len(
+            CopyIndex(text_rows(train[3::5], ["text"]), CopySettings())
+            .find(text_rows(train[2::5], ["text"]))
+            .findings
+        )
+        == 200
+    )
+    unread["role"] = "trained"
+    unread.loc[3::5, "role"] = "unread"  # all of them phrases of other rows
+    assert real_rows(train, unread, CopySettings()) is None
+
+
+def test_without_rows_that_were_left_out_at_random_there_is_no_baseline() -> None:
+    train = repeating(100)
+    for role in ("trained", "excluded"):
+        assert real_rows(train, roles(train, role), CopySettings()) is None
+
+
+def test_at_most_a_fifth_of_the_corpus_is_set_apart() -> None:
+    train = repeating(100)
+    assert real_rows(train, roles(train, "unread"), CopySettings()).rows == 20
+
+
+def test_a_text_that_two_pairs_share_is_no_copy() -> None:
+    """As in mnli: a premise and its hypotheses."""
+    premises = [
+        f"premise{i} has more than eight words about thing{i} and that{i}" for i in range(50)
+    ]
+    rows = [
+        (f"{premise}", f"claim{i} {side}") for i, premise in enumerate(premises) for side in "ab"
+    ]
+    train = pd.DataFrame(rows, columns=["text_a", "text_b"]).assign(id=list(map(str, range(100))))
+    found = real_rows(train, roles(train, "unread"), CopySettings())
+    assert (found.rows, found.copied) == (20, 0)
 
 
 def test_personal_data_is_masked_and_marked_if_in_the_corpus() -> None:
@@ -97,6 +163,7 @@ def test_both_texts_of_a_pair_are_searched() -> None:
         {"distilled": rows, "pool": rows},
         train,
         pairs("h", ("p", "q")),
+        roles(train, "trained"),
         CopySettings(),
         PiiSettings(),
     )

@@ -146,7 +146,12 @@ def evidence(
         distilled, pool, corpus, [1 / n_classes] * n_classes, BalanceSettings(draws=10)
     )
     findings, counts = screened(
-        {"distilled": distilled, "pool": pool}, corpus, corpus[:20], CopySettings(), PiiSettings()
+        {"distilled": distilled, "pool": pool},
+        corpus,
+        corpus[:20],
+        pd.DataFrame({"id": corpus["id"], "role": "unread"}),
+        CopySettings(),
+        PiiSettings(),
     )
     half = n_corpus // 2
     distances = measure_distances(

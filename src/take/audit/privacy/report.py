@@ -67,8 +67,9 @@ class ScreeningCounts(Frozen):
     copies: dict[Table, Copies]
     real_rows: CopySummary | None = Field(
         default=None,
-        description="the evaluation split's own rows checked against train: how much real rows "
-        "overlap that nobody copied",
+        description="training rows that the language model was not trained on, checked against "
+        "the other training rows: how much real rows overlap that nobody copied; None where there "
+        "are none",
     )
     pii: dict[Table, PiiCounts]
     audited: AuditedRows | None = Field(default=None, description="the rows it is about")
@@ -226,7 +227,7 @@ class PrivacyReport(Frozen):
     checks: list[Check]
     copies: dict[Table, Copies]
     real_rows: CopySummary | None = Field(
-        default=None, description="rows of the evaluation split against train: by chance"
+        default=None, description="training rows set apart against the others: by chance"
     )
     distances: dict[Table, Distances] = Field(
         description="empty where every corpus row was trained on"

@@ -11,8 +11,10 @@ import pandas as pd
 
 from take.audit.intervals import Estimate, proportion_interval
 from take.audit.privacy.pii import ALL_KINDS, PiiSettings, digits_together, find_pii, masked
+from take.audit.privacy.real_rows import MOST_ROWS, held_out_rows, set_apart
 from take.audit.privacy.report import Copies, CopySummary, PiiCounts, ScreeningCounts, Table
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.rows.random import rng
 from take.text.copies import CopyFindings, CopyIndex, CopySettings
 from take.text.normalise import fold_to_ascii, text_rows
 
@@ -39,6 +41,7 @@ def screened(
     tables: Mapping[Table, pd.DataFrame],
     corpus: pd.DataFrame,
     evaluation_split: pd.DataFrame,
+    generator_rows: pd.DataFrame,
     copies: CopySettings,
     pii: PiiSettings,
 ) -> Screened:
@@ -48,7 +51,6 @@ def screened(
     ids = {name: table["id"].tolist() for name, table in tables.items()}
     rows: list[tuple[Any, ...]] = []
     copied: dict[Table, dict[str, CopySummary]] = {name: {} for name in tables}
-    real_rows = None
     for split, reference, others in (
         ("train", corpus, corpus[:0]),
         ("evaluation", evaluation_split, corpus),
@@ -62,8 +64,6 @@ def screened(
                 (name, ids[name][query], kind, split, reference_ids[row], overlap, span)
                 for query, row, kind, overlap, _, span in found.findings
             ]
-        if split == "train":
-            real_rows = copy_summary(index.find(text_rows(evaluation_split, columns)))
 
     @cache  # searched only once something was found: mostly nothing is
     def in_corpus() -> frozenset[str]:
@@ -88,17 +88,40 @@ def screened(
         pd.DataFrame(rows, columns=list(FINDING_COLUMNS)).astype(FINDING_COLUMNS),
         ScreeningCounts(
             copies={name: Copies(**found) for name, found in copied.items()},
-            real_rows=real_rows,
+            real_rows=real_rows(corpus, generator_rows, copies),
             pii=counted,
         ),
     )
 
 
+def real_rows(
+    corpus: pd.DataFrame, generator_rows: pd.DataFrame, copies: CopySettings
+) -> CopySummary | None:
+    """What real rows of train copy of the other rows of train; None if there are none to ask.
+
+    They are rows that the language model was not trained on, and so no more than a fifth of the
+    corpus: a smaller rest would have less to copy.
+
+    >>> texts = ["a dull film", "no", "so", "yes", "oh"]
+    >>> corpus = pd.DataFrame({"id": list("abcde"), "text": texts})
+    >>> roles = pd.DataFrame({"id": list("abcde"), "role": "unread"})
+    >>> real_rows(corpus, roles, CopySettings()).rows
+    1
+    """
+    texts = text_rows(corpus, TEXT_COLUMNS[task_of(corpus)])
+    most = min(MOST_ROWS, len(texts) // 5)
+    found = set_apart(texts, held_out_rows(corpus, generator_rows), most, rng(0, "real rows"))
+    if not len(found.rows):
+        return None
+    index = CopyIndex([texts[row] for row in found.rest], copies)
+    return copy_summary(index.find([texts[row] for row in found.rows]))
+
+
 def copy_summary(found: CopyFindings) -> CopySummary:
     """The figures of a report.
 
-    For real rows that nothing was trained on, they are the baseline: so many rows overlap with the
-    reference by chance, or because the corpus repeats itself.
+    For real rows that nobody copied, they are the baseline: so many rows overlap with the reference
+    by chance, or because the corpus repeats itself.
 
     >>> index = CopyIndex([("a dull film",)], CopySettings())
     >>> summary = copy_summary(index.find([("A dull film!",), ("no",)]))

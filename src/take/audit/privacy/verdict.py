@@ -155,20 +155,27 @@ def _near_copies(counts: ScreeningCounts, limits: Limits) -> _Found:
     if verdict == "block" and ours <= usual:
         verdict = "review"
     of_pool = _pool_copies(pool.near_copies, pool.rows, share.high, limits)
-    reference = ""
-    if real := counts.real_rows:
-        reference = f" (real rows not in train: {real.near_copies:,} of {real.rows:,}"
-        expected = f"; up to {usual} of {distilled.rows} are expected in such a corpus"
-        reference += f"{expected if usual else ''})"
+    found = (
+        f"{ours} of {distilled.rows} distilled rows and {pool.near_copies:,} of {pool.rows:,} in "
+        "the pool nearly copy a training row"
+    )
+    real = counts.real_rows
+    if real is None:
+        return (
+            _worst("review", verdict, of_pool),
+            f"{found}; how many real rows do is not known: the language model was trained on all "
+            "rows, or its rows were not drawn at random.",
+        )
+    expected = f"; up to {usual} of {distilled.rows} are expected in such a corpus"
     return (
         _worst(verdict, of_pool),
-        f"{ours} of {distilled.rows} distilled rows and {pool.near_copies:,} of {pool.rows:,} in "
-        f"the pool nearly copy a training row{reference}.",
+        f"{found} (of training rows set apart, {real.near_copies:,} of {real.rows:,} do"
+        f"{expected if usual else ''}).",
     )
 
 
 def _real_share(counts: ScreeningCounts, kind: Literal["verbatim", "near_copies"]) -> Estimate:
-    """The share of real rows, none of them in train, that copy a training row."""
+    """The share of real rows, set apart from train, that copy another training row."""
     real = counts.real_rows
     if real is None or not real.rows:
         return Estimate(value=0.0, low=0.0, high=0.0)

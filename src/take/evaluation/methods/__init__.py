@@ -47,13 +47,8 @@ METHODS: dict[str, Method] = {
 }
 
 
-def reads_pool(name: str) -> bool:
-    """Whether a method selects from a pool.
-
-    >>> reads_pool("take"), reads_pool("random")
-    (True, False)
-    """
-    return isinstance(method(name), Selection)
+FROM_POOL = frozenset(name for name, made in METHODS.items() if isinstance(made, Selection))
+"""Methods that select from a pool."""
 
 
 def method(name: str) -> Method:

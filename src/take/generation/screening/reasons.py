@@ -45,21 +45,21 @@ class ScreeningSettings(Frozen):
     """`screening` within `params:generation`; `params:audit.copies` says what copies words.
 
     >>> ScreeningSettings(contradiction_threshold=None).near_copy_cosine
-    0.9
+    0.85
     """
 
-    loop_repeats: int = Field(default=4, ge=2, le=100)
+    loop_repeats: int = Field(default=3, ge=2, le=100)
     """A phrase of 1 … 4 words this often in a row is a loop."""
-    loop_characters: int = Field(default=7, ge=3, le=1000)
+    loop_characters: int = Field(default=4, ge=3, le=1000)
     """One character this often in a row is a loop."""
-    foreign_script_share: float = Field(default=0.1, ge=0, le=1)
+    foreign_script_share: float = Field(default=0.02, ge=0, le=1)
     """Most letters in scripts that the corpus hardly uses."""
-    unknown_word_share: float = Field(default=0.45, ge=0, le=1)
+    unknown_word_share: float = Field(default=0.4, ge=0, le=1)
     """A share of words unknown to the corpus that is always allowed."""
     corpus_tail: float = Field(default=0.001, ge=0, le=0.1)
     """Share of the corpus's own texts that may exceed the bounds on loops and unknown words learned
     from it."""
-    near_copy_cosine: float | None = Field(default=0.9, ge=0.5, le=1)
+    near_copy_cosine: float | None = Field(default=0.85, ge=0.5, le=1)
     """Cosine of embeddings that makes a near copy, too; null turns it off."""
-    contradiction_threshold: float | None = Field(default=0.9, gt=0, le=1)
+    contradiction_threshold: float | None = Field(default=0.95, gt=0, le=1)
     """The probe's confidence in another label that drops a row; null turns it off."""

@@ -62,11 +62,13 @@ def screen_rows(
     pool: pd.DataFrame,
     corpus: pd.DataFrame,
     evaluation_split: pd.DataFrame,
+    generator_rows: pd.DataFrame,
     copies: CopySettings,
     pii: PiiSettings,
 ) -> Screened:
     """Copies of rows of either split, and personal data."""
-    found = screened({"distilled": distilled, "pool": pool}, corpus, evaluation_split, copies, pii)
+    tables: dict[Table, pd.DataFrame] = {"distilled": distilled, "pool": pool}
+    found = screened(tables, corpus, evaluation_split, generator_rows, copies, pii)
     _logger.info("Screened: %s.", found.counts.summary())
     audited = AuditedRows.of(distilled, pool)
     return found._replace(counts=found.counts.model_copy(update={"audited": audited}))

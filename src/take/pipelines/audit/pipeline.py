@@ -47,7 +47,10 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
         [
             step(
                 screen_rows,
-                [*_ROWS, "corpus", "evaluation_split", "params:audit.copies", "params:audit.pii"],
+                [
+                    *(*_ROWS, "corpus", "evaluation_split", "generator_rows"),
+                    *("params:audit.copies", "params:audit.pii"),
+                ],
                 ["privacy_findings", "screening_counts"],
             ),
             step(
