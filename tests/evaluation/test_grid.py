@@ -163,6 +163,7 @@ def test_the_fields_of_a_cell(world: World, tmp_path: Path) -> None:
     for cell in (linear, network):
         assert all(0 <= getattr(cell, name) <= 1 for name in SCORES)
         predicted = grid.store.predictions(cell.fingerprint)
+        assert predicted is not None
         assert len(predicted) == cell.evaluation_rows
         rows = split.rows(cell.evaluation_rows)
         assert cell.accuracy == np.mean(split._labels[rows] == predicted)

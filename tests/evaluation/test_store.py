@@ -44,9 +44,11 @@ def test_a_cell_is_read_as_it_was_written(tmp_path: Path) -> None:
     store.keep_cell(CELL, predicted)
     assert store.cell(CELL.fingerprint) == CELL
     found = store.predictions(CELL.fingerprint)
+    assert found is not None
     assert found.tolist() == predicted.tolist()
     assert found.dtype == np.int64
     assert store.cell("0" * 64) is None
+    assert store.predictions("0" * 64) is None
 
 
 @pytest.mark.parametrize("rows", [np.array([7, 0, 12]), None])

@@ -15,18 +15,15 @@ from take.errors import InputError
 from take.evaluation.grid_settings import BenchmarkSettings
 from take.evaluation.prepared_corpus import PreparedCorpus
 from take.pipelines.evaluation import nodes
-from tests.evaluation.tiny import BUDGET, SCORING, SELECTION, World
+from tests.evaluation.tiny import BUDGET, COPIES, SCORING, SELECTION, World
 
 METHODS = "distilled random kmeans full"
 LEARNERS = "lr lr_phi siamese_lr textcnn"
 
 
-def evaluated_cells(
-    world: World,
-    folder: Path,
-    budget: str | int = BUDGET,
-    **settings: Any,
-) -> pd.DataFrame:
+def evaluated(
+    world: World, folder: Path, budget: str | int = BUDGET, **settings: Any
+) -> nodes.Evaluated:
     (pool,) = world.prepared.pools
     parts = {
         field.name: getattr(world.prepared, field.name)
@@ -34,11 +31,22 @@ def evaluated_cells(
         if field.name not in ("name", "pools")
     }
     parts |= {"pool": pool.rows, "ledger": pool.ledger, "pool_embeddings": pool.embeddings}
-    parts |= {"generator_rows": pool.generator_rows, "encoder": world.encoder, "folder": folder}
-    chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
     return nodes.evaluate_distilled(
-        *parts, world.encoder, folder, SCORING, SELECTION, world.choices, budget, chosen
-    ).cells
+        **parts,
+        generator_rows=pool.generator_rows,
+        encoder=world.encoder,
+        folder=folder,
+        scoring=SCORING,
+        selection=SELECTION,
+        copies=COPIES,
+        choices=world.choices,
+        budget=budget,
+        settings=world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings}),
+    )
+
+
+def evaluated_cells(*given: Any, **settings: Any) -> pd.DataFrame:
+    return evaluated(*given, **settings).cells
 
 
 def user_file(folder: Path) -> dict[str, str]:
@@ -46,7 +54,7 @@ def user_file(folder: Path) -> dict[str, str]:
 
 
 def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
-    cells = evaluated_cells(world, tmp_path)
+    cells, outcomes = evaluated(world, tmp_path)
     assert cells["error"].isna().all()
     assert set(cells["corpus"]) == {"films"}
     assert set(cells["budget"]) == {BUDGET}
@@ -54,13 +62,17 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     assert list(dict.fromkeys(cells["method"])) == METHODS.split()
     assert cells["code_version"].str.startswith("0.").all()
 
-    found = nodes.summarise_cells(cells, {})
+    found = nodes.summarise_cells(cells, outcomes)
     assert len(found.summary) == 3 * 4
+    assert (found.summary["over"] != "not measured").all()
+    assert found.summary["standard_error"].notna().all()
     mean = cells.query("learner == 'lr' and method == 'random'")["accuracy"].mean()
     scored = found.report.scores[f"films {BUDGET}"]["lr"]
     assert scored["random"].mean == pytest.approx(mean)
     assert scored["random"].seeds == 2
-    assert scored["full"].share_kept == 1
+    assert scored["random"].macro_f1 == pytest.approx(
+        cells.query("learner == 'lr' and method == 'random'")["macro_f1"].mean()
+    )
     assert (found.report.cells, found.report.failed_cells) == (len(cells), 0)
     assert set(found.comparisons["method"]) == {"distilled"}
     assert set(found.comparisons["other"]) >= {"random", "kmeans"}
@@ -91,7 +103,7 @@ def test_a_number_is_a_budget(world: World, tmp_path: Path) -> None:
 def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_path: Path) -> None:
     rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[15:27]
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    cells = evaluated_cells(
+    cells, outcomes = evaluated(
         world,
         tmp_path,
         baselines=user_file(tmp_path),
@@ -101,7 +113,7 @@ def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_pat
     assert set(cells["method"]) == {"file", "random", "distilled"}
     assert set(cells.query("method == 'file'")["rows"]) == {12}
     assert cells["error"].isna().all()
-    found = nodes.summarise_cells(cells, {})
+    found = nodes.summarise_cells(cells, outcomes)
     assert "file" in set(found.summary["method"])
     assert "file" in found.table
 
@@ -162,10 +174,10 @@ def test_bad_files_are_refused_before_anything_is_computed(
 
 
 def test_failed_cells_are_counted_and_shown(world: World, tmp_path: Path) -> None:
-    cells = evaluated_cells(world, tmp_path, methods="random distilled", learners="lr")
+    cells, outcomes = evaluated(world, tmp_path, methods="random distilled", learners="lr")
     cells.loc[cells["method"] == "distilled", ["accuracy", "macro_f1", "accuracy_f1"]] = None
     cells.loc[cells["method"] == "distilled", "error"] = "MemoryError: too small"
-    found = nodes.summarise_cells(cells, {})
+    found = nodes.summarise_cells(cells, outcomes)
     assert found.report.failed_cells == 2
     assert "distilled" not in found.report.scores[f"films {BUDGET}"]["lr"]
 
@@ -209,20 +221,25 @@ def settings(world: World, **changes: Any) -> BenchmarkSettings:
     return BenchmarkSettings(**{**given, **changes})
 
 
-def benchmarked_cells(world: World, folder: Path, **changes: Any) -> pd.DataFrame:
+def benchmarked(world: World, folder: Path, **changes: Any) -> nodes.Evaluated:
     return nodes.run_benchmark(
         corpora(world),
         world.encoder,
         folder,
         SCORING,
         SELECTION,
+        COPIES,
         world.choices,
         settings(world, **changes),
     )
 
 
+def benchmarked_cells(*given: Any, **changes: Any) -> pd.DataFrame:
+    return benchmarked(*given, **changes).cells
+
+
 def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -> None:
-    cells = benchmarked_cells(world, tmp_path)
+    cells, outcomes = benchmarked(world, tmp_path)
     assert cells["error"].isna().all()
     counted = cells.groupby(["corpus", "budget"], sort=False)
     assert {key: len(rows) for key, rows in counted} == {
@@ -232,7 +249,7 @@ def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -
     }
     assert set(cells.query("budget == '2/class'")["rows"]) == {4}
 
-    found = nodes.summarise_cells(cells, {})
+    found = nodes.summarise_cells(cells, outcomes)
     assert set(found.report.scores) == {"films 4/class", "films 2/class", "plays 3/class"}
     assert set(found.comparisons["method"]) == {"take"}
     assert "films" in found.table
@@ -242,9 +259,9 @@ def test_a_benchmark_of_two_corpora_with_a_curve(world: World, tmp_path: Path) -
 
     shown = benchmarked_cells(world, tmp_path, stored=True)
     assert len(shown) == len(cells)
-    nothing = benchmarked_cells(world, tmp_path / "empty", stored=True)
-    assert nothing.empty
-    assert nodes.summarise_cells(nothing, {}).report.cells == 0
+    nothing = benchmarked(world, tmp_path / "empty", stored=True)
+    assert nothing.cells.empty
+    assert nodes.summarise_cells(*nothing).report.cells == 0
 
 
 def test_a_quick_benchmark_runs_part_of_the_grid(world: World, tmp_path: Path) -> None:

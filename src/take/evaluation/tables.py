@@ -65,7 +65,7 @@ def readable_table(summary: pd.DataFrame, width: int = WIDTH) -> str:
                 if metric != headline and its[metric].isna().all():
                     continue
                 title = f"{corpus}, {budget}: {METRICS[metric]} in %, {KINDS[bool(kind)]}"
-                blocks += [title, *_tables(its, metric, width)]
+                blocks += [_drawn([(title,)], width), *_tables(its, metric, width)]
         failures = "; ".join(_failures(block))
         if failures:
             blocks.append(_drawn([("failed", failures)], width))
@@ -117,7 +117,7 @@ def _tables(block: pd.DataFrame, metric: str, width: int) -> Iterator[str]:
     counts = ["seeds", *(seeds(block[block["method"] == name]) for name in methods)]
     kept = {learner: _kept(block[block["learner"] == learner]) for learner in columns}
     if is_headline and set(kept.values()) != {MISSING}:
-        first.append("kept above chance")
+        first.append("share kept")
         counts.append("")
         for learner, column in columns.items():
             column.append(kept[learner])
@@ -176,8 +176,8 @@ def _legend(summary: pd.DataFrame) -> list[tuple[str, str]]:
         legend.append(("no ±", what))
     names = " or ".join(summary["compared"].dropna().unique())
     if names and summary["share_kept"].notna().any():
-        what = f"{names}: % of the gain from full data over a constant prediction that is kept"
-        legend.append(("kept above chance", what))
+        what = f"above chance, by {names}: % of the gain from full data over a constant prediction"
+        legend.append(("share kept", what))
     shown = f"shown to be below or above {names}"
     if summary["margin_verdict"].isin(list(MARKS)).any():
         what = f"{shown}: the 95 % interval of the difference excludes 0, over sets and rows"
