@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from pydantic import Field
 from take.errors import InputError
 from take.frozen import Frozen
 from take.learners.base import Model, Texts, TrainingRows
-from take.learners.training import Count, Optimiser, UpdateSettings, row_batches
+from take.learners.training import Count, Optimiser, UpdateSettings
 from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
 
 _FEWEST, _MOST = 10, 1000  # updates from one evaluation to the next
+_RUN = 50  # batches that are sorted by length together
 _WARM_UPDATES = 100  # at most: the learning rate rises over the first updates
 
 
@@ -110,21 +112,42 @@ def mean_loss(logits: Float64, rows: TrainingRows) -> float:
     return float(np.average(losses[known], weights=rows.relative_weights[known]))
 
 
+def batches_alike_in_length(lengths: Int64, batch_rows: int, seed: int) -> Iterator[Int64]:
+    """The rows of each update, without end: little is computed on padding.
+
+    Each pass shuffles the rows, sorts each run of 50 batches by length and cuts it into batches,
+    which come in random order. As in `row_batches`, the last, incomplete batch is dropped.
+
+    >>> batches = batches_alike_in_length(np.array([9, 1, 8, 2, 9, 1]), 2, seed=0)
+    >>> sorted(sorted(next(batches).tolist()) for _ in range(3))
+    [[0, 4], [1, 5], [2, 3]]
+    """
+    random = rng(seed, "batches of a ceiling")
+    size = min(batch_rows, len(lengths))
+    while True:
+        order = random.permutation(len(lengths))[: len(lengths) // size * size]
+        runs = (order[start : start + _RUN * size] for start in range(0, len(order), _RUN * size))
+        alike = np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])
+        batches = alike.reshape(-1, size)
+        yield from batches[random.permutation(len(batches))]
+
+
 def run_to_convergence(
     module: Any,
     backward: Callable[[Int64], float],
     validation_loss: Callable[[], float],
-    n_rows: int,
+    lengths: Int64,
     training: UpdateSettings,
     limits: ConvergenceSettings,
     seed: int,
 ) -> Curve:
     """Train the module in place; it is left with the weights of the lowest validation loss.
 
-    `backward` is as in `run_updates`. Rates, decay and clipping are those of `training`; its
-    number of updates is the least that is allowed, so that all rows never get less training than a
-    few.
+    `backward` is as in `run_updates`, `lengths` are those of the rows' texts. Rates, decay and
+    clipping are those of `training`; its number of updates is the least that is allowed, so that
+    all rows never get less training than a few.
     """
+    n_rows = len(lengths)
     in_epoch = max(1, n_rows // limits.batch_rows)
     between = math.ceil(in_epoch / limits.evaluations_per_epoch)
     between = min(max(between, _FEWEST), _MOST)
@@ -135,7 +158,8 @@ def run_to_convergence(
     best: Any = None
     kept_share, rate, waited = 1.0, training.learning_rate, 0
     module.train()
-    for update, rows in enumerate(row_batches(n_rows, limits.batch_rows, most, seed), start=1):
+    batches = islice(batches_alike_in_length(lengths, limits.batch_rows, seed), most)
+    for update, rows in enumerate(batches, start=1):
         optimiser.update(backward, rows, rate * min(1.0, update / warm))
         if update % between and update != most:
             continue

@@ -172,7 +172,12 @@ def _solver(rows: TrainingRows, inverse_penalty: float) -> Any:
 
     if len(np.unique(rows.labels)) == 1:
         return None
-    return LogisticRegression(C=inverse_penalty, max_iter=_ITERATIONS, warm_start=True)
+    # The tolerance is of the gradient of the mean loss, in which the penalty's part is W / (C n):
+    # with scikit-learn's own it would not count for many rows.
+    tolerance = min(1e-4, 1e-2 / len(rows))
+    return LogisticRegression(
+        C=inverse_penalty, tol=tolerance, max_iter=_ITERATIONS, warm_start=True
+    )
 
 
 class LinearModel(Model):
