@@ -1,9 +1,9 @@
 """Training on all rows until validation rows get no better: the ceiling of a learner.
 
 Networks and transformers are trained by epochs. The loss of the validation rows is computed twice
-per epoch (or as often as `evaluations_per_epoch` says). Where it is not the lowest so far, training
-goes back to the weights of the lowest and on from there at half the learning rate; after `patience`
-such evaluations in a row it ends. The weights of the lowest loss are the model.
+per epoch (or as often as `evaluations_per_epoch` says). Where it has not fallen by a thousandth of
+the lowest so far, training goes on from the weights of the lowest at half the learning rate; after
+`patience` such evaluations in a row it ends. The weights of the lowest loss are the model.
 
 A logistic regression is solved to its optimum for each of several penalties; the one with the
 lowest validation loss is the model.
@@ -29,6 +29,7 @@ from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
 
 _FEWEST, _MOST = 10, 1000  # updates from one evaluation to the next
+_GAIN = 1e-3  # a loss that is lower by a smaller share is as good as no lower
 _RUN = 50  # batches that are sorted by length together
 _WARM_UPDATES = 100  # at most: the learning rate rises over the first updates
 
@@ -42,7 +43,7 @@ class ConvergenceSettings(Frozen):
     """More if an epoch is long: at least every 1,000 updates. Fewer if it has few updates: at
     most every 10."""
     patience: Annotated[int, Field(ge=1, le=100)] = 4
-    """Evaluations in a row without a lower loss, after which training ends."""
+    """Evaluations in a row without a loss lower by a thousandth, after which training ends."""
     batch_rows: Count = 64
     """More than for a few rows would be as good, and all rows take less time so."""
     max_rows: Annotated[int, Field(ge=1)] | None = None
@@ -167,12 +168,14 @@ def run_to_convergence(
         lowest = min(losses, default=math.inf)
         losses.append(validation_loss())
         if losses[-1] < lowest:  # never true of what is not a number
-            best, kept_share, waited = copy.deepcopy(module.state_dict()), optimiser.kept_share, 0
+            best, kept_share = copy.deepcopy(module.state_dict()), optimiser.kept_share
+        elif best is not None:
+            module.load_state_dict(best)
+            optimiser.kept_share = kept_share
+        if losses[-1] < lowest * (1 - _GAIN):
+            waited = 0
         else:
             waited, rate = waited + 1, rate / 2
-            if best is not None:
-                module.load_state_dict(best)
-                optimiser.kept_share = kept_share
         module.train()
         if waited == limits.patience:
             break
