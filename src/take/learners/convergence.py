@@ -1,9 +1,9 @@
 """Training on all rows until validation rows get no better: the ceiling of a learner.
 
 Networks and transformers are trained by epochs. The loss of the validation rows is computed twice
-per epoch (or as often as `evaluations_per_epoch` says). Where it is not the lowest so far, training
-goes back to the weights of the lowest and on from there at half the learning rate; after `patience`
-such evaluations in a row it ends. The weights of the lowest loss are the model.
+per epoch (or as often as `evaluations_per_epoch` says). Where it has not fallen by a thousandth of
+the lowest so far, training goes on from the weights of the lowest at half the learning rate; after
+`patience` such evaluations in a row it ends. The weights of the lowest loss are the model.
 
 A logistic regression is solved to its optimum for each of several penalties; the one with the
 lowest validation loss is the model.
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,11 +24,13 @@ from pydantic import Field
 from take.errors import InputError
 from take.frozen import Frozen
 from take.learners.base import Model, Texts, TrainingRows
-from take.learners.training import Count, Optimiser, UpdateSettings, row_batches
+from take.learners.training import Count, Optimiser, UpdateSettings
 from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
 
 _FEWEST, _MOST = 10, 1000  # updates from one evaluation to the next
+_GAIN = 1e-3  # a loss that is lower by a smaller share is as good as no lower
+_RUN = 50  # batches that are sorted by length together
 _WARM_UPDATES = 100  # at most: the learning rate rises over the first updates
 
 
@@ -40,7 +43,7 @@ class ConvergenceSettings(Frozen):
     """More if an epoch is long: at least every 1,000 updates. Fewer if it has few updates: at
     most every 10."""
     patience: Annotated[int, Field(ge=1, le=100)] = 4
-    """Evaluations in a row without a lower loss, after which training ends."""
+    """Evaluations in a row without a loss lower by a thousandth, after which training ends."""
     batch_rows: Count = 64
     """More than for a few rows would be as good, and all rows take less time so."""
     max_rows: Annotated[int, Field(ge=1)] | None = None
@@ -110,21 +113,42 @@ def mean_loss(logits: Float64, rows: TrainingRows) -> float:
     return float(np.average(losses[known], weights=rows.relative_weights[known]))
 
 
+def batches_alike_in_length(lengths: Int64, batch_rows: int, seed: int) -> Iterator[Int64]:
+    """The rows of each update, without end: little is computed on padding.
+
+    Each pass shuffles the rows, sorts each run of 50 batches by length and cuts it into batches,
+    which come in random order. As in `row_batches`, the last, incomplete batch is dropped.
+
+    >>> batches = batches_alike_in_length(np.array([9, 1, 8, 2, 9, 1]), 2, seed=0)
+    >>> sorted(sorted(next(batches).tolist()) for _ in range(3))
+    [[0, 4], [1, 5], [2, 3]]
+    """
+    random = rng(seed, "batches of a ceiling")
+    size = min(batch_rows, len(lengths))
+    while True:
+        order = random.permutation(len(lengths))[: len(lengths) // size * size]
+        runs = (order[start : start + _RUN * size] for start in range(0, len(order), _RUN * size))
+        alike = np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])
+        batches = alike.reshape(-1, size)
+        yield from batches[random.permutation(len(batches))]
+
+
 def run_to_convergence(
     module: Any,
     backward: Callable[[Int64], float],
     validation_loss: Callable[[], float],
-    n_rows: int,
+    lengths: Int64,
     training: UpdateSettings,
     limits: ConvergenceSettings,
     seed: int,
 ) -> Curve:
     """Train the module in place; it is left with the weights of the lowest validation loss.
 
-    `backward` is as in `run_updates`. Rates, decay and clipping are those of `training`; its
-    number of updates is the least that is allowed, so that all rows never get less training than a
-    few.
+    `backward` is as in `run_updates`, `lengths` are those of the rows' texts. Rates, decay and
+    clipping are those of `training`; its number of updates is the least that is allowed, so that
+    all rows never get less training than a few.
     """
+    n_rows = len(lengths)
     in_epoch = max(1, n_rows // limits.batch_rows)
     between = math.ceil(in_epoch / limits.evaluations_per_epoch)
     between = min(max(between, _FEWEST), _MOST)
@@ -135,7 +159,8 @@ def run_to_convergence(
     best: Any = None
     kept_share, rate, waited = 1.0, training.learning_rate, 0
     module.train()
-    for update, rows in enumerate(row_batches(n_rows, limits.batch_rows, most, seed), start=1):
+    batches = islice(batches_alike_in_length(lengths, limits.batch_rows, seed), most)
+    for update, rows in enumerate(batches, start=1):
         optimiser.update(backward, rows, rate * min(1.0, update / warm))
         if update % between and update != most:
             continue
@@ -143,12 +168,14 @@ def run_to_convergence(
         lowest = min(losses, default=math.inf)
         losses.append(validation_loss())
         if losses[-1] < lowest:  # never true of what is not a number
-            best, kept_share, waited = copy.deepcopy(module.state_dict()), optimiser.kept_share, 0
+            best, kept_share = copy.deepcopy(module.state_dict()), optimiser.kept_share
+        elif best is not None:
+            module.load_state_dict(best)
+            optimiser.kept_share = kept_share
+        if losses[-1] < lowest * (1 - _GAIN):
+            waited = 0
         else:
             waited, rate = waited + 1, rate / 2
-            if best is not None:
-                module.load_state_dict(best)
-                optimiser.kept_share = kept_share
         module.train()
         if waited == limits.patience:
             break

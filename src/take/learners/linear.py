@@ -116,9 +116,9 @@ class LinearLearner:
     def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The optimum for these rows."""
         features = self._features(rows)
-        solver = _solver(rows, self.settings.inverse_penalty)
+        solver = _solver(rows)
         if solver is not None:
-            solver.fit(features(rows.texts), rows.labels, sample_weight=rows.relative_weights)
+            _solve(solver, features(rows.texts), rows, self.settings.inverse_penalty)
         return LinearModel(features, rows, solver)
 
     def fit_to_convergence(
@@ -130,15 +130,14 @@ class LinearLearner:
         """
         rows = limits.part(rows, seed)
         features = self._features(rows)
-        given, solver = features(rows.texts), _solver(rows, 1.0)
+        given, solver = features(rows.texts), _solver(rows)
         losses: list[float] = []
         best = LinearModel(features, rows, solver)
         for penalty in _INVERSE_PENALTIES:
             if solver is None:
                 losses.append(mean_loss(best.logits(validation.texts), validation))
                 break
-            solver.set_params(C=penalty)  # goes on from the optimum of the last one
-            solver.fit(given, rows.labels, sample_weight=rows.relative_weights)
+            _solve(solver, given, rows, penalty)
             model = LinearModel(features, rows, copy.deepcopy(solver))
             losses.append(mean_loss(model.logits(validation.texts), validation))
             if losses[-1] > min(losses):
@@ -166,13 +165,22 @@ class LinearLearner:
         return tfidf
 
 
-def _solver(rows: TrainingRows, inverse_penalty: float) -> Any:
+def _solver(rows: TrainingRows) -> Any:
     """A logistic regression, not yet solved; None if the rows are all of one class."""
     from sklearn.linear_model import LogisticRegression
 
     if len(np.unique(rows.labels)) == 1:
         return None
-    return LogisticRegression(C=inverse_penalty, max_iter=_ITERATIONS, warm_start=True)
+    return LogisticRegression(max_iter=_ITERATIONS, warm_start=True)
+
+
+def _solve(solver: Any, features: Any, rows: TrainingRows, inverse_penalty: float) -> None:
+    """The optimum, from the one that the solver found last."""
+    # The tolerance is of the gradient of the mean loss, in which the penalty's part is W / (C n):
+    # with scikit-learn's own it would not count for many rows.
+    tolerance = min(1e-4, 1e-2 / (len(rows) * inverse_penalty))
+    solver.set_params(C=inverse_penalty, tol=tolerance)
+    solver.fit(features, rows.labels, sample_weight=rows.relative_weights)
 
 
 class LinearModel(Model):

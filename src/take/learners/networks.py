@@ -97,7 +97,7 @@ class NetworkLearner:
                 model.module,
                 self._backward(model.module, rows),
                 lambda: mean_loss(model.logits(validation.texts), validation),
-                len(rows),
+                _lengths(self.words.ids(rows.texts)),
                 self.settings.training,
                 limits,
                 seed,
@@ -151,8 +151,13 @@ class NetworkModel(Model):
         return logits
 
 
+def _lengths(columns: Sequence[Sequence[Int32]]) -> Int64:
+    longest: Int64 = np.array([[len(ids) for ids in column] for column in columns]).max(axis=0)
+    return longest
+
+
 def _alike_in_length(columns: Sequence[Sequence[Int32]]) -> Iterator[Int64]:
-    lengths = np.array([[len(ids) for ids in column] for column in columns]).max(axis=0)
+    lengths = _lengths(columns)
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):

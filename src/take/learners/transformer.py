@@ -93,7 +93,7 @@ class TransformerLearner:
                 model.module,
                 self._backward(model.module, rows),
                 lambda: mean_loss(model.logits(validation.texts), validation),
-                len(rows),
+                np.array([len(ids) for ids in self.pretrained.tokens(rows.texts).ids]),
                 self.settings.training,
                 limits,
                 seed,
