@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,23 +15,35 @@ from take.errors import InputError
 from take.evaluation.grid_settings import BenchmarkSettings
 from take.evaluation.prepared_corpus import PreparedCorpus
 from take.pipelines.evaluation import nodes
-from tests.evaluation.tiny import BUDGET, SCORING, SELECTION, World
+from tests.evaluation.tiny import BUDGET, COPIES, SCORING, SELECTION, World
 
-METHODS = "distilled random kmeans full"
+METHODS = "distilled random kmeans full constant"
 LEARNERS = "lr lr_phi siamese_lr textcnn"
 
 
 def evaluated(
     world: World, folder: Path, budget: str | int = BUDGET, **settings: Any
 ) -> nodes.Evaluated:
-    parts = [
-        getattr(world.prepared, field.name)
+    (pool,) = world.prepared.pools
+    parts = {
+        field.name: getattr(world.prepared, field.name)
         for field in dataclasses.fields(PreparedCorpus)
-        if field.name != "name"
-    ]
-    chosen = world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings})
+        if field.name not in ("name", "pools")
+    }
     return nodes.evaluate_distilled(
-        *parts, world.encoder, folder, SCORING, SELECTION, world.choices, budget, chosen
+        **parts,
+        pool=pool.rows,
+        ledger=pool.ledger,
+        pool_embeddings=pool.embeddings,
+        generator_rows=pool.generator_rows,
+        encoder=world.encoder,
+        folder=folder,
+        scoring=SCORING,
+        selection=SELECTION,
+        copies=COPIES,
+        choices=world.choices,
+        budget=budget,
+        settings=world.evaluation(**{"methods": METHODS, "learners": LEARNERS, **settings}),
     )
 
 
@@ -53,7 +65,7 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     assert cells["code_version"].str.startswith("0.").all()
 
     found = nodes.summarise_cells(cells, outcomes)
-    assert len(found.summary) == 3 * 4
+    assert len(found.summary) == 3 * 5
     assert (found.summary["over"] != "not measured").all()
     assert found.summary["standard_error"].notna().all()
     mean = cells.query("learner == 'lr' and method == 'random'")["accuracy"].mean()
@@ -63,12 +75,22 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     assert scored["random"].macro_f1 == pytest.approx(
         cells.query("learner == 'lr' and method == 'random'")["macro_f1"].mean()
     )
+    assert (scored["full"].share_kept, scored["constant"].share_kept) == (1, 0)
+    by_kind = found.report.learners[f"films {BUDGET}"]
+    assert {kind: its["random"].learners for kind, its in by_kind.items()} == {
+        "independent": 1,
+        "same_features": 2,
+    }
+    assert found.report.headline[f"films {BUDGET}"] == pytest.approx(
+        cells.query("learner == 'textcnn' and method == 'distilled'")["accuracy"].mean()
+    )
+    assert "Independent learners: distilled is shown to be better than random in" in found.table
     assert (found.report.cells, found.report.failed_cells) == (len(cells), 0)
     assert set(found.comparisons["method"]) == {"distilled"}
     assert set(found.comparisons["other"]) >= {"random", "kmeans"}
     for word in ("distilled", "random", "lr", "textcnn"):
         assert word in found.table
-    texts = [*world.prepared.corpus["text"], *world.prepared.pool["text"]]
+    texts = [*world.prepared.corpus["text"], *world.prepared.pools[0].rows["text"]]
     shown = (found.table, found.report.model_dump_json(), found.summary.to_csv())
     pictures = (found.scores_plot.to_json(), found.margins_plot.to_json())
     for content in (*shown, *pictures):
@@ -91,7 +113,7 @@ def test_a_number_is_a_budget(world: World, tmp_path: Path) -> None:
 
 
 def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_path: Path) -> None:
-    rows = world.prepared.pool[["text", "label_name"]].iloc[15:27]
+    rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[15:27]
     rows.to_csv(tmp_path / "rows.csv", index=False)
     cells, outcomes = evaluated(
         world,
@@ -109,7 +131,7 @@ def test_a_user_s_file_is_evaluated_with_the_other_methods(world: World, tmp_pat
 
 
 def test_other_rows_under_the_same_name_are_evaluated_again(world: World, tmp_path: Path) -> None:
-    rows = world.prepared.pool[["text", "label_name"]].iloc[17:23]
+    rows = world.prepared.pools[0].rows[["text", "label_name"]].iloc[17:23]
     requested = {"methods": "random", "learners": "lr_rows", "baselines": user_file(tmp_path)}
     for count in (6, 5):
         rows.iloc[:count].to_csv(tmp_path / "rows.csv", index=False)
@@ -124,7 +146,7 @@ BAD = ("unknown label", "missing class", "empty text", "copied row", "pairs")
 
 def bad_files(world: World) -> dict[str, tuple[pd.DataFrame, tuple[str, ...]]]:
     """What is wrong, and what the message has to say: row, value, remedy."""
-    good = world.prepared.pool[["text", "label_name"]].iloc[17:23].reset_index(drop=True)
+    good = world.prepared.pools[0].rows[["text", "label_name"]].iloc[17:23].reset_index(drop=True)
     copied = world.prepared.evaluation_split[["text", "label_name"]].iloc[:1]
     return {
         "unknown label": (
@@ -185,6 +207,11 @@ class Corpora(PreparedCorpora):
     def __iter__(self) -> Iterator[str]:
         return iter(self._corpora)
 
+    def check(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._corpora:
+                self.refuse(name)
+
     def labels(self, name: str) -> dict[str, int]:
         return self._corpora[name].corpus["label_name"].value_counts(sort=False).to_dict()
 
@@ -205,7 +232,6 @@ def settings(world: World, **changes: Any) -> BenchmarkSettings:
         "curve_methods": "random take",
         "curve_learners": "lr",
         "sets": 2,
-        "full_updates": 4,
         "baselines": world.baselines,
     }
     return BenchmarkSettings(**{**given, **changes})
@@ -218,6 +244,7 @@ def benchmarked(world: World, folder: Path, **changes: Any) -> nodes.Evaluated:
         folder,
         SCORING,
         SELECTION,
+        COPIES,
         world.choices,
         settings(world, **changes),
     )
