@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from take.evaluation.prepared_corpus import PreparedCorpus
 from take.pipelines.evaluation import nodes
 from tests.evaluation.tiny import BUDGET, COPIES, SCORING, SELECTION, World
 
-METHODS = "distilled random kmeans full"
+METHODS = "distilled random kmeans full constant"
 LEARNERS = "lr lr_phi siamese_lr textcnn"
 
 
@@ -30,9 +30,11 @@ def evaluated(
         for field in dataclasses.fields(PreparedCorpus)
         if field.name not in ("name", "pools")
     }
-    parts |= {"pool": pool.rows, "ledger": pool.ledger, "pool_embeddings": pool.embeddings}
     return nodes.evaluate_distilled(
         **parts,
+        pool=pool.rows,
+        ledger=pool.ledger,
+        pool_embeddings=pool.embeddings,
         generator_rows=pool.generator_rows,
         encoder=world.encoder,
         folder=folder,
@@ -63,7 +65,7 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     assert cells["code_version"].str.startswith("0.").all()
 
     found = nodes.summarise_cells(cells, outcomes)
-    assert len(found.summary) == 3 * 4
+    assert len(found.summary) == 3 * 5
     assert (found.summary["over"] != "not measured").all()
     assert found.summary["standard_error"].notna().all()
     mean = cells.query("learner == 'lr' and method == 'random'")["accuracy"].mean()
@@ -73,6 +75,16 @@ def test_an_evaluation_from_rows_to_plots(world: World, tmp_path: Path) -> None:
     assert scored["random"].macro_f1 == pytest.approx(
         cells.query("learner == 'lr' and method == 'random'")["macro_f1"].mean()
     )
+    assert (scored["full"].share_kept, scored["constant"].share_kept) == (1, 0)
+    by_kind = found.report.learners[f"films {BUDGET}"]
+    assert {kind: its["random"].learners for kind, its in by_kind.items()} == {
+        "independent": 1,
+        "same_features": 2,
+    }
+    assert found.report.headline[f"films {BUDGET}"] == pytest.approx(
+        cells.query("learner == 'textcnn' and method == 'distilled'")["accuracy"].mean()
+    )
+    assert "Independent learners: distilled is shown to be better than random in" in found.table
     assert (found.report.cells, found.report.failed_cells) == (len(cells), 0)
     assert set(found.comparisons["method"]) == {"distilled"}
     assert set(found.comparisons["other"]) >= {"random", "kmeans"}
@@ -195,6 +207,11 @@ class Corpora(PreparedCorpora):
     def __iter__(self) -> Iterator[str]:
         return iter(self._corpora)
 
+    def check(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._corpora:
+                self.refuse(name)
+
     def labels(self, name: str) -> dict[str, int]:
         return self._corpora[name].corpus["label_name"].value_counts(sort=False).to_dict()
 
@@ -215,7 +232,6 @@ def settings(world: World, **changes: Any) -> BenchmarkSettings:
         "curve_methods": "random take",
         "curve_learners": "lr",
         "sets": 2,
-        "full_updates": 4,
         "baselines": world.baselines,
     }
     return BenchmarkSettings(**{**given, **changes})

@@ -16,7 +16,10 @@ Drawing a−1 of a sets makes V_sets unbiased (Rao & Wu 1988); a of a would make
 fifth at five sets. It is known in closed form. V_rows is taken from replicates, because macro F1 is
 not an average over rows. What varies by set and row together is in both, so that V_sets + V_rows is
 never too small on average (drawing both at once counts it three times: Owen 2007). The interval is
-that of `take.evaluation.statistics.judged`, V_sets with a−1 degrees of freedom.
+that of `take.evaluation.statistics.judged`, V_sets with a−1 degrees of freedom. Of 1,000 simulated
+comparisons each, with 2, 3 and 5 sets and 300 rows, 94 to 98 % of the 95 % intervals cover where
+sets, rows or both vary, and 99.5 % where most variation is of set and row together
+(`tests/evaluation/test_bootstrap.py`).
 
 Set seeds that both methods have are drawn jointly. A method that makes one set, whatever the seed,
 adds V_rows alone, and V of its trainings if the learner draws.
