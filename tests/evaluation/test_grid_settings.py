@@ -66,9 +66,10 @@ def test_an_unknown_learner_is_refused() -> None:
     [
         {"sets": 0},
         {"trainings": 101},
-        {"full_updates": 0},
         {"full_sets": 0},
         {"metrics": {"mrpc": "f1"}},
+        {"metrics": {"mrpc": "accuracy_f1"}},  # DiLM's, not a headline
+        {"pool": -1},
         {"set": 3},
         {"baselines": {"fiel": "rows.csv"}},
     ],
@@ -110,12 +111,12 @@ def test_logistic_regression_has_a_form_for_each_task() -> None:
 
 
 def test_the_quick_grid_is_the_grid_with_less() -> None:
-    given = {"full_updates": 77, "trainings": 3, "metrics": {"mrpc": "accuracy_f1"}, "sets": 9}
+    given = {"full_sets": 7, "trainings": 3, "metrics": {"mrpc": "macro_f1"}, "sets": 9}
     whole, quick = BenchmarkSettings(**given), BenchmarkSettings(quick=True, **given)
     assert whole.grid.sets == 9
     assert whole.grid.methods == whole.methods
-    assert (quick.grid.sets, quick.grid.trainings, quick.grid.full_updates) == (2, 3, 77)
-    assert quick.grid.metrics == {"mrpc": "accuracy_f1"}
+    assert (quick.grid.sets, quick.grid.trainings, quick.grid.full_sets) == (2, 3, 7)
+    assert quick.grid.metrics == {"mrpc": "macro_f1"}
     assert set(quick.grid.methods) < set(whole.grid.methods)
     assert set(quick.grid.learners) < set(whole.grid.learners)
     own = BenchmarkSettings(quick=True, quickly={"methods": "take", "learners": "lr", "sets": 1})

@@ -13,10 +13,8 @@ import pandas as pd
 import pytest
 
 from take.errors import InputError
-from take.evaluation.grid import Experiment
 from take.evaluation.grid_settings import LearnerChoices
 from take.evaluation.methods import METHODS
-from tests.evaluation.methods.conftest import make_material
 from tests.evaluation.spies import Spy, spy  # noqa: F401 - a fixture
 from tests.evaluation.tiny import World, table
 
@@ -202,14 +200,3 @@ def test_the_grid_logs_the_time_left(
     with caplog.at_level(logging.INFO, logger="take"):
         world.grid(tmp_path).run([experiment])
     assert "cells done" not in caplog.text  # all out of the store
-
-
-def test_a_metric_that_the_corpus_does_not_have_is_refused_first(
-    world: World, tmp_path: Path, spy: Spy
-) -> None:
-    experiment = world.experiment("random", "lr")
-    three = Experiment(**{**vars(experiment), "material": make_material()})
-    grid = world.grid(tmp_path, metrics={experiment.corpus: "accuracy_f1"})
-    with pytest.raises(InputError, match="accuracy_f1, but there are 3 classes.*name another"):
-        grid.run([three])
-    assert spy.trainings == []
