@@ -19,14 +19,8 @@ from pydantic import Field
 
 from take.learners.base import Learner, Model, Texts, TrainingRows
 from take.learners.convergence import Converged, ConvergenceSettings
-from take.learners.linear import (
-    LinearLearner,
-    LinearSettings,
-    SentenceVectors,
-    Vocabulary,
-    WordCounts,
-    count_characters,
-)
+from take.learners.features import SentenceVectors, Vocabulary, WordCounts, count_characters
+from take.learners.linear import LinearLearner, LinearSettings
 from take.learners.networks import NetworkLearner, NetworkSettings
 from take.learners.pretrained import Pretrained, TransformerSettings
 from take.learners.training import UpdateSettings

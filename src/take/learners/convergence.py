@@ -45,7 +45,7 @@ class ConvergenceSettings(Frozen):
     patience: Annotated[int, Field(ge=1, le=100)] = 4
     """Evaluations in a row without a loss lower by a thousandth, after which training ends."""
     batch_rows: Count = 64
-    """More than for a few rows would be as good, and all rows take less time so."""
+    """Of an update, whatever the learner's own setting: large batches take less time per row."""
     max_rows: Annotated[int, Field(ge=1)] | None = None
     """At most so many rows, drawn at random; None: all."""
 
