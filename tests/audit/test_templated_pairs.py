@@ -73,6 +73,7 @@ def chosen(pool: pd.DataFrame, folder: Path, budget: int = BUDGET) -> ChosenRows
         folder,
         budget,
         SelectionSettings(selector="facility"),
+        CopySettings(),
     )
 
 

@@ -147,7 +147,7 @@ def test_the_project_s_own_settings_are_valid() -> None:
     written = (ROOT / "conf/base/parameters_evaluation.yml").read_text(encoding="utf-8")
     settings = yaml.safe_load(written)
     settings["learners"]["word_vectors"] = "tokens"
-    settings["evaluation"]["corpus"] = "films"
+    settings["evaluation"] |= {"corpus": "films", "pool": 0}
     choices = LearnerChoices.model_validate(settings["learners"])
     grids = (
         EvaluationSettings.model_validate(settings["evaluation"]),
@@ -158,6 +158,7 @@ def test_the_project_s_own_settings_are_valid() -> None:
             choices.of(name)
         assert "full" in grid.methods
         assert "random" in grid.methods  # what is shown is compared with it
+        assert {"constant", "random_unstratified"} <= set(grid.methods)
     assert set(grids[1].quickly.methods) <= set(grids[1].methods)
     corpora = yaml.safe_load((ROOT / "conf/base/corpora.yml").read_text(encoding="utf-8"))
     named = {*grids[0].metrics, *grids[1].metrics, *grids[1].budgets}

@@ -158,7 +158,7 @@ def test_learners_of_pairs_are_trained_on_pairs(world: World, tmp_path: Path, sp
     rows = replace(experiment.material.corpus, texts=texts)
     pairs = replace(
         experiment,
-        material=replace(experiment.material, corpus=rows, pool=None, distilled=None),
+        materials=(replace(experiment.material, corpus=rows, pool=None, distilled=None),),
         split=replace(world.prepared, corpus=corpus, evaluation_split=split).split(),
     )
     cells = world.grid(tmp_path, sets=1).run([pairs])
