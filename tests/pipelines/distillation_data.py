@@ -18,7 +18,7 @@ from take.text.copies import CopySettings
 
 NAMES = ["bad", "good", "odd"]
 N_FEATURES = 12
-EXAM = {"exam_rows": 200, "validation_rows": 100, "max_sweeps": 4, "patience": 9}
+EXAM = {"exam_rows": 200, "validation_rows": 100, "max_sweeps": 5, "patience": 9}
 NO_OBJECTION = pd.DataFrame(columns=list(OBJECTION_COLUMNS)).astype(OBJECTION_COLUMNS)
 DESCRIPTION = DescriptionSettings(sample_rows=100, lineage_rows=5)
 

@@ -15,7 +15,7 @@ import pytest
 from take.errors import InputError
 from take.pipelines.distillation import nodes
 from take.selection.exam.store import StateStore
-from tests.pipelines.distillation_data import Made, embedded, make
+from tests.pipelines.distillation_data import EXAM, Made, embedded, make
 
 KILLED_AFTER = 2
 
@@ -57,11 +57,22 @@ def test_a_killed_search_resumes_to_the_same_rows(
     assert resumed.selection.equals(exam_choice.selection)
     assert resumed.report.steps == exam_choice.report.steps
     assert resumed.report.figures["swaps"] == exam_choice.report.figures["swaps"] > 0
-    # Its limit of sweeps ended it: a higher limit resumes from here.
-    assert state.exists()
-    sweeps.clear()
-    made.chosen(tmp_path)
+    # It converged: nothing is left to resume.
+    assert not state.exists()
+
+
+def test_a_search_that_its_limit_has_ended_is_not_made_again(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {**EXAM, "max_sweeps": 3}
+    first = made.chosen(tmp_path, exam=few)
+    (state,) = tmp_path.glob("exam-*.safetensors")  # a higher limit resumes from here
+    sweeps: list[int] = []
+    monkeypatch.setattr(StateStore, "save", lambda store, state: sweeps.append(state.sweep))
+    again = made.chosen(tmp_path, exam=few)
     assert sweeps == []
+    assert again.selection.equals(first.selection)
+    assert state.exists()
 
 
 def test_a_search_with_other_settings_does_not_use_the_state(

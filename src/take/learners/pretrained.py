@@ -22,9 +22,9 @@ from take.frozen import Frozen
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.learners import e5
 from take.learners.base import Remembered, Texts
-from take.learners.precision import Precision
 from take.learners.training import Share, UpdateSettings
 from take.model_files import LOADING, hub_folder, hush_transformers
+from take.precision import Precision
 from take.reuse.digests import file_digest
 
 # No *.bin, no *.py: weights are safetensors, and a model's own code is never run.

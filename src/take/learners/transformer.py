@@ -25,9 +25,9 @@ from take.learners.convergence import (
     mean_loss,
     run_to_convergence,
 )
-from take.learners.precision import Precision, resolved
 from take.learners.pretrained import Narrowed, Pretrained, Tokens, TransformerSettings
 from take.learners.training import padded, run_updates, seeded
+from take.precision import Precision, resolved
 from take.rows.arrays import Float64, Int64
 
 _BATCH_TOKENS = 2048  # of a batch of rows to predict

@@ -18,7 +18,7 @@ one who has only the distilled rows learns less.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from take.generation.finetuning.canaries import canary_rows, numbers_of, phrase_
 from take.generation.finetuning.examples import Rows, labelled_rows
 from take.generation.finetuning.updates import row_losses
 from take.generation.template import Template
+from take.precision import Precision, resolved
 from take.rows.arrays import Float64
 from take.rows.random import rng
 
@@ -51,10 +52,10 @@ class MembershipSettings(Frozen):
         le=100_000,
         description="rows trained on, and as many validation rows, whose losses are compared",
     )
-    precision: Literal["float32", "bfloat16"] = Field(
-        default="bfloat16",
-        description="of the products: bfloat16 takes half the time where the processor has it, and "
-        "adds an eighth of the spread that scores of canaries have anyway",
+    precision: Precision = Field(
+        default="auto",
+        description="of the products; auto: bfloat16 where it runs and is faster, which adds an "
+        "eighth of the spread that scores of canaries have anyway",
     )
     seed: int = Field(default=0, ge=0, lt=2**32)
 
@@ -70,7 +71,7 @@ def model_losses(model: Any, template: Template, settings: MembershipSettings) -
     """The losses of texts by a loaded language model."""
     import torch
 
-    is_narrow = settings.precision == "bfloat16"
+    is_narrow = resolved(settings.precision) == "bfloat16"
     most_tokens = _MOST_LOGITS // model.get_output_embeddings().weight.shape[0]
 
     def mean_losses(rows: Any) -> Any:

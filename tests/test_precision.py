@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from take import precision as precision_module
 from take.learners import Shared, TransformerSettings, make_learner
-from take.learners import precision as precision_module
 from tests.learners import toy
 
 
