@@ -1,4 +1,4 @@
-"""`make benchmark`: distils every corpus, runs the grid and writes docs/results.md, at one commit.
+"""`make benchmark`: makes the pools, runs the grid and writes docs/results.md, at one commit.
 
     python -m bench.run --raw=<folder of corpora> --corpora="sst2 mrpc" --pools=2
 
@@ -25,6 +25,8 @@ from take.errors import InputError
 from take.text.format import duration
 
 SETTINGS = "conf/base/parameters_evaluation.yml"
+LAST_NODE = "generation.embed_pool"
+"""Of a pool: the grid selects rows itself, and nothing of it is released."""
 
 
 class Step(NamedTuple):
@@ -35,7 +37,7 @@ class Step(NamedTuple):
 
 
 def steps_of(options: argparse.Namespace, root: Path) -> list[Step]:
-    """A `distill` for every corpus and pool, then the grid."""
+    """The pools of every corpus, then the grid."""
     settings = yaml.safe_load((root / SETTINGS).read_text(encoding="utf-8"))["benchmark"]
     corpora = options.corpora.split() or settings["corpora"] or list(settings["budgets"])
     extra = [options.params] if options.params else []
@@ -45,7 +47,8 @@ def steps_of(options: argparse.Namespace, root: Path) -> list[Step]:
         budget = settings["budgets"].get(corpus, ["20/class"])[0]
         for pool in range(1 if options.quick else options.pools):
             chosen = [f"corpus={corpus}", f"budget={budget}", f"pool={pool}", *raw, *extra]
-            steps.append(Step(f"distil {corpus}, pool {pool}", _kedro("distill", chosen)))
+            command = _kedro("distill", chosen, f"--to-nodes={LAST_NODE}")
+            steps.append(Step(f"{corpus}, pool {pool}", command))
     chosen = [f"benchmark.corpora={' '.join(corpora)}"]
     if options.vectors:
         chosen.append(f"learners.word_vectors={_path(options.vectors)}")
@@ -111,9 +114,9 @@ def _left(spent: float, done: int, before_grid: int) -> str:
     return f"; about {duration(left)} left before the grid" if done else ""
 
 
-def _kedro(pipeline: str, params: Sequence[str]) -> list[str]:
+def _kedro(pipeline: str, params: Sequence[str], *options: str) -> list[str]:
     found = shutil.which("kedro") or "kedro"
-    return [found, "run", f"--pipeline={pipeline}", f"--params={','.join(params)}"]
+    return [found, "run", f"--pipeline={pipeline}", *options, f"--params={','.join(params)}"]
 
 
 def _path(given: str) -> Path:

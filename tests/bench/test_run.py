@@ -75,20 +75,20 @@ def make_tables(root, version):
         table.to_parquet(root / path)
 
 
-def test_every_corpus_and_pool_is_distilled_and_then_the_grid_is_run(root, tmp_path, capsys):
+def test_every_pool_is_made_and_then_the_grid_is_run(root, tmp_path, capsys):
     make_tables(root, f"0.1.0 ({git(root, 'rev-parse', 'HEAD')[:7]})")
     options = ["--raw", str(tmp_path), "--corpora", "sst2 mrpc", "--params", "a.b=1"]
     assert run.run(run.parsed(options), root) == 0
-    data = f"raw_root={tmp_path},a.b=1"
+    data, last = f"raw_root={tmp_path},a.b=1", "--to-nodes=generation.embed_pool"
     assert commands(root) == [
-        f"run\t--pipeline=distill\t--params=corpus=sst2,budget=20/class,pool=0,{data}",
-        f"run\t--pipeline=distill\t--params=corpus=sst2,budget=20/class,pool=1,{data}",
-        f"run\t--pipeline=distill\t--params=corpus=mrpc,budget=7,pool=0,{data}",
-        f"run\t--pipeline=distill\t--params=corpus=mrpc,budget=7,pool=1,{data}",
+        f"run\t--pipeline=distill\t{last}\t--params=corpus=sst2,budget=20/class,pool=0,{data}",
+        f"run\t--pipeline=distill\t{last}\t--params=corpus=sst2,budget=20/class,pool=1,{data}",
+        f"run\t--pipeline=distill\t{last}\t--params=corpus=mrpc,budget=7,pool=0,{data}",
+        f"run\t--pipeline=distill\t{last}\t--params=corpus=mrpc,budget=7,pool=1,{data}",
         "run\t--pipeline=benchmark\t--params=benchmark.corpora=sst2 mrpc,a.b=1",
     ]
     shown = capsys.readouterr().out
-    assert "[1/5] distil sst2, pool 0 … (" in shown
+    assert "[1/5] sst2, pool 0 … (" in shown
     assert "; about " in shown.splitlines()[1]
     assert "[5/5] grid … (" in shown
     kept = yaml.safe_load((root / results.KEPT / "run.yml").read_text())
@@ -111,6 +111,7 @@ def test_a_quick_run_has_one_pool_and_writes_no_page(root, tmp_path):
     assert run.run(run.parsed([*options, "--dilm", str(tmp_path)]), root) == 0
     distil, grid = commands(root)
     assert "corpus=sst2,budget=20/class,pool=0" in distil
+    assert "--to-nodes=generation.embed_pool" in distil
     chosen = f"learners.word_vectors={tmp_path}/bin,benchmark.baselines.dilm_root={tmp_path}"
     assert grid.endswith(f"=benchmark.corpora=sst2,{chosen},benchmark.quick=true")
     assert (root / "docs/results.md").read_text() == "before\n"
@@ -120,7 +121,7 @@ def test_the_corpora_are_those_with_budgets_unless_named(root):
     assert len(run.steps_of(run.parsed(["--pools", "1"]), root)) == 3
     named = {"benchmark": SETTINGS["benchmark"] | {"corpora": ["mrpc"]}}
     (root / run.SETTINGS).write_text(yaml.safe_dump(named))
-    assert run.steps_of(run.parsed([]), root)[0].title == "distil mrpc, pool 0"
+    assert run.steps_of(run.parsed([]), root)[0].title == "mrpc, pool 0"
 
 
 @pytest.mark.parametrize("name", ["docs/results.md", "src/new.py"])
