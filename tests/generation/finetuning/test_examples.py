@@ -6,6 +6,7 @@ from take.errors import InputError
 from take.generation.finetuning.examples import choose_rows
 from take.generation.template import Template
 from take.pipelines.generation.nodes import fine_tune
+from take.text.copies import CopySettings
 from tests.generation import tiny
 from tests.generation.finetuning.conftest import films, quick
 
@@ -138,4 +139,4 @@ def test_a_corpus_of_special_tokens_is_refused_before_anything_is_trained(bench)
     corpus["text"] += "</s>"
     weights = pd.DataFrame({"weight": np.full(20, 0.05)})
     with pytest.raises(InputError, match="every text of class 'bad' holds a special token"):
-        fine_tune(corpus, weights, language_model, quick())
+        fine_tune(corpus, weights, language_model, quick(), CopySettings())
