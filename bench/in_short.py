@@ -26,7 +26,7 @@ READING = (
     "split has less than two thirds of the rows of the largest. *Kept* is the share kept above "
     "chance, (score − constant) / (full − constant). Differences are in points of that metric, "
     "paired by training set and evaluation row. Errors and 95 % intervals are from a two-way "
-    "bootstrap, which draws training sets and evaluation rows anew: a difference is called "
+    "bootstrap over training sets and evaluation rows: a difference is called "
     "*better* or *worse* only if it would hold for other sets and other rows. The best rival is "
     "chosen by these same scores, so it looks slightly better than it is."
 )

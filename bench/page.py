@@ -103,7 +103,7 @@ def _what_was_run(cells: pd.DataFrame, summary: pd.DataFrame, paper: Comparison)
         [
             "## What was run",
             table([*header, "cells", "note"], corpora, left=9),
-            "*Sets* are training sets × trainings on each. *Pools* were generated anew, each with "
+            "*Sets* are training sets × trainings on each. *Pools* were generated again, each with "
             "its own seed, and the sets of `take` are spread over them.",
             table(["learner", "kind", "what it is", "updates"], learners, left=3),
             "Independent learners share no features and no weights with the selector. The "
