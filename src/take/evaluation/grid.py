@@ -221,6 +221,8 @@ class _Run:
                 "seed": seed,
                 "updates": updates,
                 "limits": limits,
+                # What decides which rows a ceiling is stopped on.
+                "variants": self._experiment.material.variants if limits else "",
                 "rows": made.rows.digest,
                 "split": split.identity,
                 "evaluation_rows": evaluation_rows,
