@@ -15,7 +15,7 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -44,14 +44,6 @@ def built_in_corpus() -> pd.DataFrame:
     )
     rows = rows[rows["source"] == "rotten_tomatoes"].reset_index(drop=True)
     return rows.assign(label=pd.factorize(rows["label"], sort=True)[0])
-
-
-def part(rows: Rows, indices: Sequence[int]) -> Rows:
-    return Rows(
-        tuple(rows.token_ids[i] for i in indices),
-        rows.prompt_lengths[list(indices)],
-        rows.positions[list(indices)],
-    )
 
 
 def our_loop(model: Any, settings: FineTuningSettings, end_id: int) -> Train:
@@ -121,11 +113,11 @@ def measure(language_model: LanguageModel, corpus: pd.DataFrame, n_rows: int, ba
         "TAKE": our_loop(fresh(), settings, template.end_id),
     }
     chunks = [
-        part(rows, chunk.tolist())
+        rows.part(chunk)
         for chunk in np.array_split(np.random.default_rng(0).permutation(len(rows)), CHUNKS)
     ]
     for train in sides.values():
-        train(part(rows, range(batch)))
+        train(rows.part(range(batch)))
     rates: dict[str, list[float]] = {side: [] for side in sides}
     for chunk in chunks:
         for side, train in sides.items():

@@ -21,6 +21,7 @@ import numpy as np
 
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling.decoders import Decoder, load_decoder
+from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
 
@@ -105,7 +106,9 @@ def _write(
     def run() -> int:
         tokens = 0
         for label in (0, 1):
-            made = write_rows(decoder, template, label, range(rows // 2), bounds, settings)
+            made = write_rows(
+                GuidedDecoder([decoder], template, [label]), range(rows // 2), bounds, settings
+            )
             tokens += int(made["tokens"].sum() + made["finished"].sum())
         return tokens
 

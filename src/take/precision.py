@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -40,6 +41,14 @@ print(min(wide for wide, _ in times) / min(narrow for _, narrow in times))
 def resolved(precision: Precision) -> Precision:
     """The precision itself, or for `auto` the one that suits this machine."""
     return _best() if precision == "auto" else precision
+
+
+def products(precision: Precision) -> AbstractContextManager[Any]:
+    """A context in which torch's matrix products have this precision."""
+    import torch
+
+    narrow = resolved(precision) == "bfloat16"
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow)
 
 
 @cache

@@ -21,6 +21,7 @@ from take.estimate.costs import (
     Step,
 )
 from take.estimate.rates import Rates
+from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
 from take.pipeline_registry import register_pipelines
@@ -47,6 +48,7 @@ def plan(**changes: object) -> SimpleNamespace:
         "lengths": np.array([10, 25, 40]),
         "longest": 57,
         "rows_on_disk": 0,
+        "sampling": SamplingSettings(),
         "rows": SimpleNamespace(validation=validation),
     }
     return SimpleNamespace(**{**fields, **changes})
@@ -184,7 +186,7 @@ def test_writing_takes_about_the_steps_that_write_rows_takes(monkeypatch):
     template = Template(tokenizer, ["bad", "good"], "single", 256)
     decoder = Scripted(lengths.tolist(), template.end_id, len(tokenizer))
     bounds, settings = LengthBounds(shortest=1, longest=50), SamplingSettings(batch_rows=256)
-    write_rows(decoder, template, 0, range(256), bounds, settings)
+    write_rows(GuidedDecoder([decoder], template, [0]), range(256), bounds, settings)
     taken = 0.012 * len(decoder.rows_by_step) + 0.001 * sum(decoder.rows_by_step)
     one_batch = job(pool=256, classes=1, plan=plan(lengths=lengths, longest=50))
     written = one_batch._writing_seconds(one_batch.plan) - 6.0  # of loading

@@ -193,7 +193,9 @@ class Job:
         steps = batches * np.quantile(lengths, 1 - 1 / min(self.batch_rows, per_class + 1))
         tokens = self.rows_to_write * lengths.mean() + 4 * steps  # rows are filled up to eights
         load = rates.model_load + rates.decoder_load
-        return float(load + rates.decoder_step * steps + rates.written_token * tokens)
+        others = min(plan.sampling.rivals, self.classes - 1) if plan.sampling.guidance else 0
+        writing = rates.decoder_step * steps + rates.written_token * tokens
+        return float(load + (1 + others) * writing)
 
     def _numbers(self) -> int:
         features = self.dimension * (1 if self.texts_per_row == 1 else 4)

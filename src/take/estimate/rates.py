@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,7 @@ from take.generation.language_models import LanguageModel
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths
 from take.generation.sampling.writer import row_key
 from take.generation.template import Template
+from take.generation.vocabulary import Vocabulary, vocabulary_of
 from take.reuse.records import record_path
 from take.rows.arrays import Int64
 from take.rows.labelled import class_names, task_of
@@ -90,18 +92,19 @@ class Rates:
         self.model_load, model = _timed(plan.language_model.load_model)
         if trains and plan.rows is not None:
             with costing() as cost:
-                model = self._measure_training(model, plan.rows, plan)
+                self._measure_training(deepcopy(model), plan.rows, plan)
             self.peaks["training"] = cost.peak_megabytes
         model = model.eval().requires_grad_(False)
         with costing() as cost:
             self._measure_reading(model, plan)
         self.peaks["reading"] = cost.peak_megabytes
         if writes:
+            plan.vocabulary.cut(model)
             with costing() as cost:
                 self._measure_writing(model, plan)
             self.peaks["decoder"] = cost.peak_megabytes
 
-    def _measure_training(self, model: Any, rows: TrainingRows, plan: GenerationPlan) -> Any:
+    def _measure_training(self, model: Any, rows: TrainingRows, plan: GenerationPlan) -> None:
         import torch
 
         from take.generation.finetuning.adapter import plain_model, trainable
@@ -110,11 +113,13 @@ class Rates:
         settings = plan.fine_tuning
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            tuned = trainable(model, settings)
-            inner, pad_id = plain_model(tuned), plan.template.end_id
+            plan.vocabulary.cut(model)
+            inner = plain_model(trainable(model, settings))
+            (pad_id,) = plan.vocabulary.compact([plan.template.end_id])
             stepper: Stepper
             if settings.privacy is None:
-                stepper = PlainStepper(inner, rows.train, settings, pad_id)
+                train = plan.vocabulary.rows(rows.train)
+                stepper = PlainStepper(inner, train, settings, pad_id)
             else:
                 from take.generation.finetuning.private import PrivateStepper
 
@@ -131,7 +136,6 @@ class Rates:
         self.trained_token, self.trained_tokens = seconds / max(1, tokens), stepper.tokens
         trained = [p for p in inner.parameters() if p.requires_grad]
         self.trained_bytes = sum(p.numel() * p.element_size() for p in trained)
-        return tuned.merge_and_unload() if settings.method == "lora" else model
 
     def _measure_reading(self, model: Any, plan: GenerationPlan) -> None:
         from take.generation.finetuning.updates import text_losses
@@ -148,7 +152,7 @@ class Rates:
         from take.generation.sampling.decoders import load_decoder
         from take.generation.sampling.rows import choose_tokens
 
-        settings, prompt = plan.sampling, plan.template.prompt(0)
+        settings, prompt = plan.sampling, plan.vocabulary.compact(plan.template.prompt(0))
         self.decoder_load, decoder = _timed(lambda: load_decoder(settings.decoder, model))
         written = max(1, int(np.median(plan.lengths)) // 2)  # rows in the middle of being written
         logits = decoder.begin([*prompt, *([prompt[-1]] * written)])
@@ -179,6 +183,7 @@ class GenerationPlan:
     fine_tuning: FineTuningSettings
     sampling: SamplingSettings
     template: Template
+    vocabulary: Vocabulary
     lengths: Int64  # tokens of a sample of corpus rows
     longest: int  # most tokens of a generated row
     rows: TrainingRows | None  # None where fine-tuning is reused or was finished before
@@ -207,20 +212,23 @@ class GenerationPlan:
         if fine_tuning.row_sampling == "knowledge":
             fine_tuning = fine_tuning.model_copy(update={"row_sampling": "balanced"})
         rows = plant(corpus, template, fine_tuning).rows
+        vocabulary = vocabulary_of(corpus, template, fine_tuning, rows)
         if adapter is None and not from_scratch:
-            folder = language_model.work_folder(training_key(language_model, rows, fine_tuning))
+            key = training_key(language_model, rows, fine_tuning, vocabulary)
+            folder = language_model.work_folder(key)
             if (folder / "report.json").exists():  # written when all is done
                 adapter = folder / "adapter"
         on_disk = 0
         if adapter is not None:
-            prompts = [template.prompt(label) for label in range(len(names))]
-            key = row_key(language_model, adapter, prompts, bounds, sampling)
+            sampled = vocabulary_of(corpus, template, fine_tuning)
+            key = row_key(language_model, adapter, template.prompts, bounds, sampling, sampled)
             on_disk = rows_on_disk(language_model.work_folder(key))
         return cls(
             language_model=language_model,
             fine_tuning=fine_tuning,
             sampling=sampling,
             template=template,
+            vocabulary=vocabulary,
             lengths=np.array(lengths, dtype=np.int64),
             longest=bounds.longest,
             rows=rows if adapter is None else None,

@@ -1,11 +1,12 @@
 r"""A labelled row as tokens for a language model, and back.
 
     {label}\n{text}<end>                 a single text
-    {label}\n{text_a}\n{text_b}<end>     a pair
+    {text_a}\n{label}\n{text_b}<end>     a pair: the second text is given the first and the label
 
 The line break is the only marker, and no text can hold one: white space is folded to single
 blanks first. No text is ever turned into special tokens, whatever it spells. The label of a
-generated row is that of its prompt; it is not read from the text.
+generated row is given, never read from what was generated. The label is written as its prompt, a
+phrase of corpora.yml, or as its name.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -41,38 +42,71 @@ def fold(text: str) -> str:
     return " ".join("".join(shown).split())
 
 
+class WholeRow(NamedTuple):
+    """A row with all that is given."""
+
+    token_ids: tuple[int, ...]
+    """Prompt, text and end token."""
+    prompt_length: int
+    """Tokens of the prompt, which is given, not learned."""
+    given: tuple[int, int]
+    """From where to where further tokens are given: the label of a pair."""
+
+
 class Template:
     """Rows as token ids, for one tokenizer, task and set of labels."""
 
     def __init__(
-        self, tokenizer: Any, label_names: Sequence[str], task: Task, max_text_tokens: int
+        self,
+        tokenizer: Any,
+        label_names: Sequence[str],
+        task: Task,
+        max_text_tokens: int,
+        label_prompts: Mapping[str, str] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self.columns = TEXT_COLUMNS[task]
         self.max_text_tokens = max_text_tokens
         self.end_id = _end_id(tokenizer)
         self.special_ids = _special_ids(tokenizer)
-        names = [fold(name) for name in label_names]
+        phrases = label_prompts or {}
+        names = [fold(phrases.get(name, name)) for name in label_names]
         if len(set(names)) < len(names) or not all(names):
             raise InputError(
-                f"label names {list(label_names)} are not different once blanks are folded",
-                remedy="give each class a different name in corpora.yml",
+                f"label names {names} are not different once blanks are folded",
+                remedy="give each class a different name, and a different prompt, in corpora.yml",
             )
         start = _start_ids(tokenizer)
-        self._prompts = [start + self._plain_ids(name + _LINE_BREAK) for name in names]
+        self.break_id = self._break_id()
+        if len(self.columns) == 1:
+            self._prompts = [start + self._plain_ids(name + _LINE_BREAK) for name in names]
+            self._between: list[list[int]] = [[] for _ in names]
+        else:
+            # A model reads at least one token before it writes: the end of another text.
+            self._prompts = [start or [self.end_id] for _ in names]
+            labels = [self._plain_ids(name) for name in names]
+            longest = max(map(len, labels))
+            # All of one length, so that rows with other labels stay in step (guidance).
+            self._between = [[*ids, *[self.break_id] * (1 + longest - len(ids))] for ids in labels]
 
     @classmethod
     def of(
-        cls, language_model: LanguageModel, corpus: pd.DataFrame, max_text_tokens: int
+        cls,
+        language_model: LanguageModel,
+        corpus: pd.DataFrame,
+        max_text_tokens: int,
+        label_prompts: Mapping[str, str] | None = None,
     ) -> Template:
         """The template of a corpus for a language model."""
         tokenizer = language_model.load_tokenizer()
-        return cls(tokenizer, class_names(corpus), task_of(corpus), max_text_tokens)
+        return cls(tokenizer, class_names(corpus), task_of(corpus), max_text_tokens, label_prompts)
 
     @property
     def prompts(self) -> list[list[int]]:
-        """The prompt of each class."""
-        return self._prompts
+        """What is given before a row of each class, and between its texts."""
+        return [
+            before + between for before, between in zip(self._prompts, self._between, strict=True)
+        ]
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -117,8 +151,29 @@ class Template:
             )
 
     def prompt(self, label: int) -> list[int]:
-        """The prompt for a row of this class."""
+        """What is given before a row of this class."""
         return self._prompts[label]
+
+    def between(self, label: int) -> list[int]:
+        """What is given between the texts of a pair of this class."""
+        return self._between[label]
+
+    def whole(self, label: int, ids: Sequence[int]) -> WholeRow:
+        """A row of this class, from the tokens that `encode` returned."""
+        prompt, between = self._prompts[label], self._between[label]
+        if not between:
+            return WholeRow((*prompt, *ids), len(prompt), (0, 0))
+        first = list(ids).index(self.break_id) + 1
+        start = len(prompt) + first
+        return WholeRow(
+            (*prompt, *ids[:first], *between, *ids[first:]),
+            len(prompt),
+            (start, start + len(between)),
+        )
+
+    def given_tokens(self, label: int) -> int:
+        """How many tokens of a row are given."""
+        return len(self._prompts[label]) + len(self._between[label])
 
     def encode(self, texts: Sequence[str]) -> list[int] | None:
         """The tokens to be learned: the texts and the end token; None for a pair that is too long.
@@ -127,7 +182,7 @@ class Template:
         end token is where a text may end; if no sentence fits, it has no end token.
         """
         folded = [fold(text) for text in texts]
-        ids = self._plain_ids(_LINE_BREAK.join(folded))
+        ids = self._joined([self._plain_ids(text) for text in folded])
         if len(ids) < self.max_text_tokens:
             return [*ids, self.end_id]
         if len(folded) > 1:
@@ -137,6 +192,43 @@ class Template:
         if not ends:
             return ids[: self.max_text_tokens]
         return [*self._plain_ids(kept[: ends[-1]])[: self.max_text_tokens - 1], self.end_id]
+
+    def encode_all(self, columns: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The tokens of many rows, however long, without end tokens."""
+        parts = [
+            plain_ids_of_all(self._tokenizer, [fold(text) for text in column]) for column in columns
+        ]
+        return [self._joined(row) for row in zip(*parts, strict=True)]
+
+    def _break_id(self) -> int:
+        """The token of a line break; −1 for a single text, which holds none."""
+        if len(self.columns) == 1:
+            return -1
+        ids = self._plain_ids(_LINE_BREAK)[-1:]
+        if not ids or _LINE_BREAK not in self._tokenizer.decode(ids):
+            raise InputError(
+                "the language model's tokenizer has no token for a line break, which separates the "
+                "texts of a pair",
+                where=str(self._tokenizer.name_or_path),
+                remedy="use another language_model (in globals.yml)",
+            )
+        return ids[0]
+
+    def _joined(self, parts: Sequence[list[int]]) -> list[int]:
+        ids = list(parts[0])
+        for part in parts[1:]:
+            ids += [self.break_id, *part]
+        return ids
+
+    def written(self, ids: Sequence[int]) -> str:
+        """What was generated after the prompt, without what was given between two texts."""
+        ids = list(ids)
+        given = len(self._between[0])
+        if not given or self.break_id not in ids:
+            return self.decode(ids)
+        first = ids.index(self.break_id)
+        texts = (ids[:first], ids[first + 1 + given :])
+        return _LINE_BREAK.join(self.decode(part) for part in texts)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text up to the end token, without surrounding blanks."""
@@ -168,6 +260,14 @@ def plain_ids(tokenizer: Any, text: str) -> list[int]:
     """Token ids of the text alone; special tokens in it are read as characters."""
     ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
     return list(ids)
+
+
+def plain_ids_of_all(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """`plain_ids` of many texts at once, which is several times as fast."""
+    if not texts:
+        return []
+    found = tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)
+    return [list(ids) for ids in found["input_ids"]]
 
 
 def _end_id(tokenizer: Any) -> int:

@@ -38,6 +38,7 @@ def quick(**changes: Any) -> FineTuningSettings:
         "lora_rank": 4,
         "lora_alpha": 8,
         "checkpoint_seconds": 3600,
+        "precision": "float32",  # the same on every machine
     }
     return FineTuningSettings(**{**usual, **changes})
 

@@ -9,9 +9,11 @@ from safetensors.torch import load_file
 
 from take.errors import InputError
 from take.generation.finetuning import training
+from take.generation.finetuning.adapter import load_tuned
 from take.generation.finetuning.fine_tuning_report import loss_curve
 from take.generation.finetuning.training import fine_tune
-from take.generation.finetuning.updates import PlainStepper, Stepped, rate_share
+from take.generation.finetuning.updates import PlainStepper, Stepped, mean_loss, rate_share
+from take.generation.vocabulary import Vocabulary
 from tests.generation import tiny
 from tests.generation.finetuning.conftest import contents, quick
 
@@ -166,3 +168,41 @@ def test_a_tiny_corpus_is_enough(bench, tmp_path):
     )
     assert tuned.report.updates == 3
     assert tuned.report.rows.train_rows == 2
+
+
+def test_bfloat16_trains_to_nearly_the_same_loss(bench, tmp_path):
+    """Frozen matrices and products in 8 bits of precision; what is trained stays in 32."""
+    made = bench("llama")
+    reports = {}
+    for precision in ("float32", "bfloat16"):
+        settings = quick(precision=precision)
+        rows = made.rows(settings)
+        tuned = fine_tune(made.language_model, made.template, rows, settings, tmp_path / precision)
+        reports[precision] = tuned.report
+    wide, narrow = (reports[name].validation_loss for name in ("float32", "bfloat16"))
+    assert narrow[0].loss == pytest.approx(wide[0].loss, rel=0.01)
+    assert narrow[0].loss != wide[0].loss
+    assert narrow[-1].loss == pytest.approx(wide[-1].loss, rel=0.03)
+    assert narrow[-1].loss < 0.9 * narrow[0].loss
+
+
+def test_a_cut_vocabulary_trains_the_same_adapter_layers(bench, tmp_path):
+    """The adapter of a cut model fits the whole one, and lowers its loss."""
+    made = bench("llama")
+    settings = quick()
+    rows = made.rows(settings)
+    used = sorted(
+        {token for part in (rows.train, rows.validation) for ids in part.token_ids for token in ids}
+    )
+    vocabulary = Vocabulary(np.array(used))
+    tuned = fine_tune(made.language_model, made.template, rows, settings, tmp_path, vocabulary)
+    assert tuned.report.vocabulary == len(used)
+    end = made.template.end_id
+    before, after = (
+        mean_loss(model, rows.validation, 8, end)
+        for model in (
+            made.language_model.load_model(),
+            load_tuned(made.language_model, tuned.folder),
+        )
+    )
+    assert after < 0.9 * before

@@ -9,6 +9,7 @@ import pytest
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling import writer as writer_module
 from take.generation.sampling.decoders import load_decoder
+from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
 from take.generation.sampling.writer import RowStore, RowWriter, row_key
 from take.generation.template import Template
@@ -31,7 +32,7 @@ def decoder(template: Template):
 
 def rows_of(decoder, template: Template, numbers, **changes) -> pd.DataFrame:
     settings = SETTINGS.model_copy(update=changes)
-    return write_rows(decoder, template, 0, numbers, BOUNDS, settings)
+    return write_rows(GuidedDecoder([decoder], template, [0]), numbers, BOUNDS, settings)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 11, 40])
@@ -44,7 +45,7 @@ def test_rows_do_not_depend_on_the_batch(decoder, template: Template, width: int
 def test_rows_depend_on_seed_and_class(decoder, template: Template) -> None:
     rows = rows_of(decoder, template, range(32))
     assert rows["raw"].tolist() != rows_of(decoder, template, range(32), seed=4)["raw"].tolist()
-    other = write_rows(decoder, template, 1, range(32), BOUNDS, SETTINGS)
+    other = write_rows(GuidedDecoder([decoder], template, [1]), range(32), BOUNDS, SETTINGS)
     assert rows["raw"].tolist() != other["raw"].tolist()
 
 
@@ -82,7 +83,8 @@ def test_a_special_token_beyond_the_head_is_allowed() -> None:
     made = Template(words, LABELS, "single", 50)
     assert max(made.special_ids) >= head
     decoder = load_decoder("torch", model("gemma", head))
-    assert len(write_rows(decoder, made, 0, range(8), BOUNDS, SETTINGS)) == 8
+    guided = GuidedDecoder([decoder], made, [0])
+    assert len(write_rows(guided, range(8), BOUNDS, SETTINGS)) == 8
 
 
 def test_greedy_decoding_equals_that_of_transformers(template: Template) -> None:
@@ -90,9 +92,8 @@ def test_greedy_decoding_equals_that_of_transformers(template: Template) -> None
     import torch
 
     lm = model("llama", len(tokenizer("llama")))
-    rows = write_rows(
-        load_decoder("torch", lm), template, 1, [0], BOUNDS, SamplingSettings(top_k=1)
-    )
+    decoder = GuidedDecoder([load_decoder("torch", lm)], template, [1])
+    rows = write_rows(decoder, [0], BOUNDS, SamplingSettings(top_k=1))
     prompt = torch.tensor([template.prompt(1)])
     banned = [[i] for i in template.special_ids - {template.end_id}]
     ids = lm.generate(

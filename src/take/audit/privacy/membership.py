@@ -31,7 +31,7 @@ from take.generation.finetuning.canaries import canary_rows, numbers_of, phrase_
 from take.generation.finetuning.examples import Rows, labelled_rows
 from take.generation.finetuning.updates import row_losses
 from take.generation.template import Template
-from take.precision import Precision, resolved
+from take.precision import Precision, products
 from take.rows.arrays import Float64
 from take.rows.random import rng
 
@@ -69,15 +69,12 @@ class Membership(NamedTuple):
 
 def model_losses(model: Any, template: Template, settings: MembershipSettings) -> Losses:
     """The losses of texts by a loaded language model."""
-    import torch
-
-    is_narrow = resolved(settings.precision) == "bfloat16"
     most_tokens = _MOST_LOGITS // model.get_output_embeddings().weight.shape[0]
 
     def mean_losses(rows: Any) -> Any:
         longest = int(rows.lengths.max())
         batch_rows = max(1, min(_BATCH_ROWS, most_tokens // longest))
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
+        with products(settings.precision):
             losses = row_losses(model, rows, batch_rows, template.end_id)
         return losses.total / losses.tokens
 

@@ -42,8 +42,22 @@ def trainable(model: Any, settings: FineTuningSettings) -> Any:
             target_modules="all-linear",
         )
         with _hushed_peft():
-            return get_peft_model(model, config).train()
+            made = get_peft_model(model, config).train()
+        if settings.used_precision == "bfloat16":
+            _narrow_frozen(made.get_base_model())
+        return made
     return model.requires_grad_(True).train()
+
+
+def _narrow_frozen(model: Any) -> None:
+    """Keep the frozen matrices in bfloat16, so that they are not converted in every product."""
+    import torch
+
+    for module in model.modules():
+        if hasattr(module, "base_layer"):
+            module.base_layer.to(torch.bfloat16)
+    head = model.get_output_embeddings()
+    head.weight = torch.nn.Parameter(head.weight.detach().to(torch.bfloat16), requires_grad=False)
 
 
 def plain_model(model: Any) -> Any:

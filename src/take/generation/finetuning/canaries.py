@@ -164,13 +164,8 @@ def plant(
         )
     canaries["planted"] = canaries["planted"].where(~too_many, 0)
     places = np.repeat(np.arange(len(canaries)), canaries["planted"])
-    train = chosen.train
-    together = Rows(
-        (*train.token_ids, *(secrets.token_ids[place] for place in places)),
-        np.concatenate([train.prompt_lengths, secrets.prompt_lengths[places]]),
-        np.concatenate([train.positions, secrets.positions[places]]),
-    )
-    return Planting(replace(chosen, train=together), canaries, len(train))
+    together = chosen.train.joined(secrets.part(places))
+    return Planting(replace(chosen, train=together), canaries, len(chosen.train))
 
 
 def rows_by_role(

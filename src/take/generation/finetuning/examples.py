@@ -43,6 +43,30 @@ class Rows:
     """How many tokens of a row are the prompt, which is given, not learned."""
     positions: Int64
     """The position of each row in the corpus."""
+    given: Int64 | None = None
+    """(rows, 2): from where to where further tokens are given, not learned: a pair's label."""
+
+    def part(self, indices: Sequence[int] | Int64) -> Rows:
+        """Some of the rows."""
+        chosen = np.asarray(indices, dtype=np.int64)
+        return Rows(
+            tuple(self.token_ids[index] for index in chosen),
+            self.prompt_lengths[chosen],
+            self.positions[chosen],
+            None if self.given is None else self.given[chosen],
+        )
+
+    def joined(self, others: Rows) -> Rows:
+        """These rows, then the others."""
+        given = None
+        if self.given is not None and others.given is not None:
+            given = np.concatenate([self.given, others.given])
+        return Rows(
+            (*self.token_ids, *others.token_ids),
+            np.concatenate([self.prompt_lengths, others.prompt_lengths]),
+            np.concatenate([self.positions, others.positions]),
+            given,
+        )
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -140,7 +164,7 @@ class _RowEncoder:
                 self.left_out.add(row)
                 return 0
             self._encoded[row] = ids
-        return len(self._prompt(row)) + len(self._encoded[row])
+        return self._template.given_tokens(self._label(row)) + len(self._encoded[row])
 
     def is_cut(self, row: int) -> bool:
         """Whether the text was cut: its tokens spell less than the text."""
@@ -154,14 +178,16 @@ class _RowEncoder:
 
     def rows(self, chosen: Sequence[int]) -> Rows:
         """The chosen rows, prompts before them."""
+        whole = [self._template.whole(self._label(row), self._encoded[row]) for row in chosen]
         return Rows(
-            tuple((*self._prompt(row), *self._encoded[row]) for row in chosen),
-            np.array([len(self._prompt(row)) for row in chosen], dtype=np.int64),
+            tuple(row.token_ids for row in whole),
+            np.array([row.prompt_length for row in whole], dtype=np.int64),
             np.array(chosen, dtype=np.int64),
+            np.array([row.given for row in whole], dtype=np.int64).reshape(-1, 2),
         )
 
-    def _prompt(self, row: int) -> list[int]:
-        return self._template.prompt(int(self._labels[row]))
+    def _label(self, row: int) -> int:
+        return int(self._labels[row])
 
 
 def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template) -> Rows:

@@ -58,6 +58,10 @@ class FineTuningReport(Frozen):
 
     language_model: str
     method: str
+    precision: str = "float32"
+    """Of matrix products."""
+    vocabulary: int = 0
+    """Tokens that the model was trained to choose from."""
     trainable_parameters: int
     rows: RowCounts
     updates: int

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from take.frozen import Frozen
+from take.precision import Precision, resolved
 
 
 class PrivacySettings(Frozen):
@@ -67,6 +68,8 @@ class FineTuningSettings(Frozen):
     """Which rows of a class are taken if the budget does not reach all: any, or the more likely the
     more weight scoring gave them."""
 
+    precision: Precision = "auto"
+    """Of matrix products; auto: bfloat16 where it runs and is faster. Under privacy float32."""
     batch_rows: int = Field(default=8, ge=1, le=4096)
     """Rows in memory at a time."""
     accumulation: int = Field(default=1, ge=1, le=4096)
@@ -91,6 +94,11 @@ class FineTuningSettings(Frozen):
     """Differential privacy of the training rows; needs take[privacy]."""
     canaries: CanarySettings = CanarySettings()
     seed: int = Field(default=0, ge=0, lt=2**32)
+
+    @property
+    def used_precision(self) -> Precision:
+        """The precision on this machine."""
+        return "float32" if self.privacy else resolved(self.precision)
 
     @model_validator(mode="after")
     def _privacy_is_possible(self) -> FineTuningSettings:

@@ -32,6 +32,8 @@ from take.generation.finetuning.updates import (
 )
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
+from take.generation.vocabulary import WHOLE, Vocabulary
+from take.precision import products
 from take.reuse.digests import module_code, value_digest
 from take.reuse.locks import file_lock
 from take.reuse.records import damage, recorded
@@ -60,6 +62,7 @@ def fine_tune(
     rows: TrainingRows,
     settings: FineTuningSettings,
     work_folder: Path,
+    vocabulary: Vocabulary = WHOLE,
 ) -> FineTuned:
     """Fine-tune the model on the rows, from the checkpoint in the folder if there is one."""
     import torch
@@ -68,7 +71,7 @@ def fine_tune(
         from take.generation.finetuning.private import require_opacus
 
         require_opacus()
-    key = training_key(language_model, rows, settings)
+    key = training_key(language_model, rows, settings, vocabulary)
     folder, checkpoints = work_folder / _ADAPTER, Checkpoints(work_folder, key)
     # Two corpora with the same rows share a work folder.
     lock = file_lock(work_folder / ".lock", "the same fine-tuning")
@@ -78,7 +81,7 @@ def fine_tune(
             checkpoints.clear()  # the run may have been killed before this
             return FineTuned(folder, finished)
         torch.manual_seed(settings.seed)
-        training = Training(language_model, template, rows, settings, checkpoints)
+        training = Training(language_model, template, rows, settings, checkpoints, vocabulary)
         training.run()
         report = training.report()
         _logger.info(report.summary())
@@ -96,15 +99,21 @@ def fine_tune(
 
 
 def training_key(
-    language_model: LanguageModel, rows: TrainingRows, settings: FineTuningSettings
+    language_model: LanguageModel,
+    rows: TrainingRows,
+    settings: FineTuningSettings,
+    vocabulary: Vocabulary = WHOLE,
 ) -> str:
     """A digest of all that decides the weights, this code included."""
     return value_digest(
         {
             "model": language_model.identity,
             "settings": settings.model_dump(mode="json", exclude={"checkpoint_seconds"}),
+            "precision": settings.used_precision,
+            "vocabulary": None if vocabulary.ids is None else vocabulary.ids.tolist(),
             "train": rows.train.token_ids,
             "prompts": rows.train.prompt_lengths.tolist(),
+            "given": None if rows.train.given is None else rows.train.given.tolist(),
             "validation": rows.validation.token_ids,
             "code": module_code(__name__),
         }
@@ -131,10 +140,15 @@ class Training:
         rows: TrainingRows,
         settings: FineTuningSettings,
         checkpoints: Checkpoints,
+        vocabulary: Vocabulary = WHOLE,
     ) -> None:
-        self._language_model, self._rows, self._settings = language_model, rows, settings
-        self._checkpoints, self._pad_id = checkpoints, template.end_id
-        self._tuned = trainable(language_model.load_model(), settings)
+        self._language_model, self._settings = language_model, settings
+        self._checkpoints, self._counts = checkpoints, rows.counts
+        self._train, self._validation = map(vocabulary.rows, (rows.train, rows.validation))
+        (self._pad_id,) = vocabulary.compact([template.end_id])
+        model = language_model.load_model()
+        vocabulary.cut(model)
+        self._tuned = trainable(model, settings)
         self._model = plain_model(self._tuned)
         named = self._tuned.named_parameters()
         self._parameters = {name: weights for name, weights in named if weights.requires_grad}
@@ -149,7 +163,7 @@ class Training:
         self._saved_at, self._pause = time.perf_counter(), settings.checkpoint_seconds
 
     def _make_stepper(self) -> Stepper:
-        arguments = (self._model, self._rows.train, self._settings, self._pad_id)
+        arguments = (self._model, self._train, self._settings, self._pad_id)
         if self._settings.privacy is None:
             return PlainStepper(*arguments)
         from take.generation.finetuning.private import PrivateStepper, fresh_secret
@@ -163,7 +177,7 @@ class Training:
         from tqdm import tqdm
 
         settings, progress, updates = self._settings, self.progress, self._stepper.updates
-        points = evaluation_points(updates, settings.evaluations if self._rows.validation else 0)
+        points = evaluation_points(updates, settings.evaluations if len(self._validation) else 0)
         bar = tqdm(
             total=self._stepper.tokens,
             initial=progress.tokens,
@@ -204,8 +218,9 @@ class Training:
     def _evaluate(self) -> None:
         """Measure the validation loss; keep the weights if it is the lowest so far."""
         progress = self.progress
-        rows, batch_rows = self._rows.validation, self._settings.batch_rows
-        loss = mean_loss(self._model, rows, batch_rows, self._pad_id)
+        settings = self._settings
+        with products(settings.used_precision):
+            loss = mean_loss(self._model, self._validation, settings.batch_rows, self._pad_id)
         trained = [evaluation.loss for evaluation in progress.evaluations if evaluation.update]
         progress.evaluations.append(ValidationLoss(update=progress.update, loss=loss))
         train_loss = f", train loss {progress.losses[-1]:.4f}" if progress.losses else ""
@@ -219,7 +234,7 @@ class Training:
             self._best = {name: p.detach().clone() for name, p in self._parameters.items()}
             return
         progress.stale += 1
-        if progress.stale >= self._settings.patience and progress.update < self._stepper.updates:
+        if progress.stale >= settings.patience and progress.update < self._stepper.updates:
             progress.stopped_early = True
             best = f"{progress.best_update:,}"
             _logger.info("Stopped early: the validation loss has not fallen since update %s.", best)
@@ -282,12 +297,14 @@ class Training:
         return FineTuningReport(
             language_model=public_name(self._language_model),
             method=settings.method,
+            precision=settings.used_precision,
+            vocabulary=self._vocabulary,
             trainable_parameters=sum(p.numel() for p in self._parameters.values()),
-            rows=self._rows.counts,
+            rows=self._counts,
             updates=progress.update,
             planned_updates=self._stepper.updates,
             stopped_early=progress.stopped_early,
-            epochs=progress.tokens / self._rows.counts.train_tokens,
+            epochs=progress.tokens / self._counts.train_tokens,
             tokens=progress.tokens,
             padding_share=1 - progress.tokens / max(1, progress.positions),
             tokens_per_second=progress.tokens / max(1e-9, progress.update_seconds),

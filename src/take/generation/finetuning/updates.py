@@ -19,6 +19,7 @@ from take.generation.finetuning.examples import Rows
 from take.generation.finetuning.fine_tuning_report import PrivacyReport
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.template import fold, plain_ids
+from take.precision import products
 from take.rows.arrays import Bools, Float64, Int64
 from take.rows.random import rng
 
@@ -61,6 +62,9 @@ def padded(rows: Rows, indices: Int64, pad_id: int) -> PaddedBatch:
         # The last token of the prompt predicts the first of the text. After an empty prompt, no
         # token predicts the first of the text.
         predicts[i, max(0, int(rows.prompt_lengths[index]) - 1) : len(ids) - 1] = True
+        if rows.given is not None:
+            start, stop = rows.given[index]
+            predicts[i, max(0, start - 1) : max(0, stop - 1)] = False
     row, column = np.nonzero(predicts)
     tokens = sum(map(len, chosen))
     return PaddedBatch(token_ids, predicts, token_ids[row, column + 1], row, tokens)
@@ -186,7 +190,7 @@ class PlainStepper:
 
     def __init__(self, model: Any, rows: Rows, settings: FineTuningSettings, pad_id: int) -> None:
         self._model, self._rows, self._pad_id = model, rows, pad_id
-        self._clip_norm = settings.clip_norm
+        self._clip_norm, self._precision = settings.clip_norm, settings.used_precision
         self._parameters = [p for p in model.parameters() if p.requires_grad]
         lengths = rows.lengths
         self._plan = plan_updates(lengths, settings)
@@ -202,7 +206,8 @@ class PlainStepper:
         targets = sum(len(batch.target_ids) for batch in batches)
         total = 0.0
         for batch in batches:
-            loss = token_losses(self._model, batch).sum() / targets
+            with products(self._precision):
+                loss = token_losses(self._model, batch).sum() / targets
             total += float(loss.detach())
             loss.backward()
         norm = float(torch.nn.utils.clip_grad_norm_(self._parameters, self._clip_norm))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -33,6 +34,10 @@ class Decoder(Protocol):
         Row i continues row `parents[i]` of the previous step. So a row leaves the batch by not
         being named, and the prompt becomes many rows by being named several times.
         """
+        ...
+
+    def another(self) -> Decoder:
+        """A decoder with rows of its own and the same weights."""
         ...
 
 
@@ -73,6 +78,10 @@ class TorchDecoder:
         self._cache.batch_select_indices(torch.from_numpy(np.ascontiguousarray(parents)))
         return self._forward(tokens[:, None])
 
+    def another(self) -> TorchDecoder:
+        """A decoder with a cache of its own."""
+        return TorchDecoder(self._model)
+
     def _forward(self, tokens: Int64) -> Float32:
         import torch
 
@@ -109,8 +118,15 @@ class OpenVinoDecoder:
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": "32" if int8 else "0",
             "KV_CACHE_PRECISION": "u8" if int8 else "f32",
         }
-        self._request = openvino.compile_model(graph, "CPU", settings).create_infer_request()
+        self._compiled = openvino.compile_model(graph, "CPU", settings)
+        self._request = self._compiled.create_infer_request()
         self._length = 0
+
+    def another(self) -> OpenVinoDecoder:
+        """A decoder with a state of its own."""
+        made = copy(self)
+        made._request = self._compiled.create_infer_request()
+        return made
 
     def begin(self, prompt: Sequence[int]) -> Float32:
         """Read the prompt."""

@@ -14,7 +14,8 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from take.frozen import Frozen
-from take.generation.sampling.decoders import Decoder, DecoderName
+from take.generation.sampling.decoders import DecoderName
+from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.template import Template
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.random import mixed
@@ -45,6 +46,10 @@ class SamplingSettings(Frozen):
     """Most likely tokens to choose from; none: all."""
     repetition_penalty: float = Field(default=1.0, ge=1, le=5)
     """A token already written is this much less likely."""
+    guidance: float = Field(default=0.0, ge=0, le=10)
+    """γ: how much the label's logits count against the other labels'; 0: not at all."""
+    rivals: int = Field(default=3, ge=1, le=100)
+    """Other labels in the guidance, at most: each costs one more pass of the model."""
     length_quantiles: tuple[float, float] = (0.005, 0.995)
     """Of the corpus's lengths in tokens: shortest, longest."""
 
@@ -88,64 +93,112 @@ def corpus_lengths(corpus: pd.DataFrame, template: Template, sample: int = 4000)
 
 
 def write_rows(
-    decoder: Decoder,
-    template: Template,
-    label: int,
+    decoder: GuidedDecoder,
     numbers: Sequence[int],
     bounds: LengthBounds,
     settings: SamplingSettings,
     on_step: Callable[[int, int], None] = lambda tokens, rows_done: None,
 ) -> pd.DataFrame:
-    """The rows of a class with these numbers: label, index, raw, finished, tokens.
+    """The rows of the decoder's class with these numbers: label, index, raw, finished, tokens.
 
     The text of a row depends on the seed, the class and its number, not on its batch.
     """
-    rows = np.array(numbers, dtype=np.int64)
-    written: Int64 = np.empty((len(rows), 0), dtype=np.int64)
-    texts: dict[int, Int64] = {}
-    finished: set[int] = set()
-    logits = np.repeat(decoder.begin(template.prompt(label)), len(rows), axis=0)
-    banned = np.array(sorted(template.special_ids - {template.end_id}), dtype=np.int64)
-    banned = banned[banned < logits.shape[1]]  # Gemma's tokenizer has a token its head has not
-    parents = np.zeros(len(rows), dtype=np.int64)
-    for position in range(bounds.longest + 1):
-        logits[:, banned] = -np.inf
-        if position < bounds.shortest:
-            logits[:, template.end_id] = -np.inf
-        chance = chances(settings.seed, label, rows, position)
-        tokens = choose_tokens(logits, written, chance, settings)
-        written = np.column_stack([written, tokens])
-        ended = tokens == template.end_id
-        on_step(len(tokens), int(ended.sum()))
-        finished.update(rows[ended].tolist())
-        for row, ids in zip(rows[ended], written[ended], strict=True):
-            texts[int(row)] = ids[:-1]
-        rows, written = rows[~ended], written[~ended]
-        if not len(rows) or position == bounds.longest:
+    template, vocabulary, label = decoder.template, decoder.vocabulary, decoder.label
+    rows = _Rows(decoder, np.array(numbers, dtype=np.int64))
+    last = bounds.longest + decoder.n_between
+    for position in range(last + 1):
+        logits = rows.allowed(position, bounds)
+        chance = chances(settings.seed, label, rows.numbers, position)
+        tokens = choose_tokens(logits, rows.written, chance, settings)
+        n_done = rows.append(tokens)
+        on_step(len(tokens), n_done)
+        if not len(rows.numbers) or position == last:
             break
-        going_on = parents[~ended]
-        logits = decoder.step(*_filled_up(tokens[~ended], going_on))[: len(going_on)]
-        parents = np.arange(len(going_on))
-    on_step(0, len(rows))
-    texts |= {int(row): ids for row, ids in zip(rows, written, strict=True)}
+        rows.step()
+    on_step(0, len(rows.numbers))
+    texts = rows.finished | dict(zip(rows.numbers.tolist(), rows.written, strict=True))
     return pd.DataFrame(
         {
             "label": np.full(len(numbers), label, dtype=np.int64),
             "index": np.array(numbers, dtype=np.int64),
-            "raw": [template.decode(texts[number].tolist()) for number in numbers],
-            "finished": [number in finished for number in numbers],
-            "tokens": np.array([len(texts[number]) for number in numbers], dtype=np.int64),
+            "raw": [template.written(vocabulary.original(texts[number])) for number in numbers],
+            "finished": [number in rows.finished for number in numbers],
+            "tokens": np.array(
+                [len(texts[number]) - rows.given[number] for number in numbers], dtype=np.int64
+            ),
         }
     )
 
 
-def _filled_up(tokens: Int64, parents: Int64) -> tuple[Int64, Int64]:
-    """The rows, with the first one repeated up to the next multiple."""
-    missing = -len(tokens) % _ROW_MULTIPLE
-    return (
-        np.concatenate([tokens, np.repeat(tokens[:1], missing)]),
-        np.concatenate([parents, np.repeat(parents[:1], missing)]),
-    )
+class _Rows:
+    """The rows that are being written, and those that are finished."""
+
+    def __init__(self, decoder: GuidedDecoder, numbers: Int64) -> None:
+        template, vocabulary = decoder.template, decoder.vocabulary
+        self._decoder, self.numbers = decoder, numbers
+        self._logits = np.repeat(decoder.begin(), len(numbers), axis=0)
+        self._parents = np.zeros(len(numbers), dtype=np.int64)
+        self.written: Int64 = np.empty((len(numbers), 0), dtype=np.int64)
+        self.finished: dict[int, Int64] = {}
+        (self._end,) = vocabulary.compact([template.end_id])
+        banned = vocabulary.compact(vocabulary.holds(template.special_ids - {template.end_id}))
+        # Gemma's tokenizer has a token its head has not.
+        self._banned = [token for token in banned if token < self._logits.shape[1]]
+        self._pairs = decoder.n_between > 0
+        self._break = vocabulary.compact([template.break_id])[0] if self._pairs else -1
+        # Of each row: how many tokens between its texts were given, −1 before the line break.
+        self._placed = np.full(len(numbers), -1 if self._pairs else 0, dtype=np.int64)
+        self.given = dict.fromkeys(numbers.tolist(), 0)
+
+    def allowed(self, position: int, bounds: LengthBounds) -> Float32:
+        """The logits, −∞ for what may not come next."""
+        logits = self._logits
+        logits[:, self._banned] = -np.inf
+        own = position - np.maximum(0, self._placed)
+        too_short = own < bounds.shortest
+        if self._pairs:
+            # One line break; no end before it; a text has at least one token.
+            logits[self._placed >= 0, self._break] = -np.inf
+            too_short |= (self._placed < 0) | (self.written[:, -1:] == self._break).any(axis=1)
+            if position == 0:
+                logits[:, self._break] = -np.inf
+        logits[too_short, self._end] = -np.inf
+        return logits
+
+    def append(self, tokens: Int64) -> int:
+        """Add a token to each row, the given one where it is given; how many rows ended."""
+        n_between = self._decoder.n_between
+        self._places = np.where(
+            self._pairs & (self._placed >= 0) & (self._placed < n_between), self._placed, -1
+        )
+        is_given = self._places >= 0
+        tokens[is_given] = self._decoder.given(self._places[is_given])
+        self.written = np.column_stack([self.written, tokens])
+        if self._pairs:
+            self._placed[is_given] += 1
+            self._placed[(self._placed < 0) & (tokens == self._break)] = 0
+            for number in self.numbers[is_given]:
+                self.given[int(number)] += 1
+        ended = (tokens == self._end) & ~is_given
+        for number, ids in zip(self.numbers[ended], self.written[ended], strict=True):
+            self.finished[int(number)] = ids[:-1]
+        going_on = ~ended
+        self.numbers, self.written = self.numbers[going_on], self.written[going_on]
+        self._parents, self._placed = self._parents[going_on], self._placed[going_on]
+        self._places, self._tokens = self._places[going_on], tokens[going_on]
+        return int(ended.sum())
+
+    def step(self) -> None:
+        """Read the tokens that were added."""
+        count = len(self.numbers)
+        logits = self._decoder.step(*map(_filled_up, (self._tokens, self._parents, self._places)))
+        self._logits = logits[:count]
+        self._parents = np.arange(count)
+
+
+def _filled_up(values: Int64) -> Int64:
+    """The values of rows, with the first one repeated up to the next multiple."""
+    return np.concatenate([values, np.repeat(values[:1], -len(values) % _ROW_MULTIPLE)])
 
 
 def chances(seed: int, label: int, rows: Int64, position: int) -> Float64:

@@ -18,8 +18,10 @@ from take.frozen import Frozen
 from take.generation.finetuning.adapter import load_tuned, public_name
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.decoders import Decoder, load_decoder
+from take.generation.sampling.guidance import GuidedDecoder, rival_labels
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
+from take.generation.vocabulary import WHOLE, Vocabulary
 from take.reuse.digests import file_digest, module_code, value_digest
 from take.reuse.store import KeyedStore
 from take.rows.blocks import block_bounds
@@ -95,13 +97,15 @@ class RowWriter:
         bounds: LengthBounds,
         settings: SamplingSettings,
         store: RowStore,
+        vocabulary: Vocabulary = WHOLE,
     ) -> None:
         self._load_model = load_model
         self._template = template
+        self._vocabulary = vocabulary
         self._bounds = bounds
         self._settings = settings
         self._store = store
-        self._decoder: Decoder | None = None
+        self._decoders: list[Decoder] = []
         self.seconds = 0.0
         """Spent generating, without loading."""
         self.tokens = 0
@@ -115,11 +119,18 @@ class RowWriter:
         template: Template,
         bounds: LengthBounds,
         settings: SamplingSettings,
+        vocabulary: Vocabulary = WHOLE,
     ) -> RowWriter:
         """The writer of a fine-tuned model, with its rows in the model's work folder."""
-        key = row_key(language_model, tuned, template.prompts, bounds, settings)
+        key = row_key(language_model, tuned, template.prompts, bounds, settings, vocabulary)
         store = RowStore(language_model.work_folder(key))
-        return cls(lambda: load_tuned(language_model, tuned), template, bounds, settings, store)
+
+        def load_model() -> Any:
+            model = load_tuned(language_model, tuned)
+            vocabulary.cut(model)
+            return model
+
+        return cls(load_model, template, bounds, settings, store, vocabulary)
 
     def report(self, language_model: LanguageModel, rows: pd.DataFrame) -> SamplingReport:
         """What was generated in this run, and the screened rows of all runs."""
@@ -161,13 +172,23 @@ class RowWriter:
             for i, column in enumerate(self._template.columns)
         }
 
+    def _guided(self, label: int) -> GuidedDecoder:
+        settings, template = self._settings, self._template
+        others = rival_labels(label, len(template.prompts), settings.rivals, settings.seed)
+        labels = [label, *others] if settings.guidance else [label]
+        if not self._decoders:
+            self._decoders.append(load_decoder(settings.decoder, self._load_model()))
+        while len(self._decoders) < len(labels):
+            self._decoders.append(self._decoders[0].another())
+        decoders = self._decoders[: len(labels)]
+        return GuidedDecoder(decoders, template, labels, settings.guidance, self._vocabulary)
+
     def _write(self, label: int, start: int, stop: int) -> None:
         from tqdm import tqdm
 
         if start >= stop:
             return
-        if self._decoder is None:
-            self._decoder = load_decoder(self._settings.decoder, self._load_model())
+        decoder = self._guided(label)
         began, tokens_before = time.perf_counter(), self.tokens
         bar = tqdm(total=stop - start, unit="row", desc=f"sampling class {label}", disable=None)
 
@@ -179,17 +200,7 @@ class RowWriter:
 
         for low, high in block_bounds(stop - start, self._settings.batch_rows):
             numbers = range(start + low, start + high)
-            self._store.add(
-                write_rows(
-                    self._decoder,
-                    self._template,
-                    label,
-                    numbers,
-                    self._bounds,
-                    self._settings,
-                    on_step,
-                )
-            )
+            self._store.add(write_rows(decoder, numbers, self._bounds, self._settings, on_step))
         bar.close()
         self.seconds += time.perf_counter() - began
 
@@ -200,6 +211,7 @@ def row_key(
     prompts: Sequence[Sequence[int]],
     bounds: LengthBounds,
     settings: SamplingSettings,
+    vocabulary: Vocabulary = WHOLE,
 ) -> str:
     """A digest of all that decides the rows, this code included."""
     own = settings.model_dump(exclude=_NOT_OF_A_ROW)
@@ -211,6 +223,7 @@ def row_key(
             "language_model": language_model.identity,
             "tuned": {path.name: file_digest(path) for path in files},
             "prompts": [list(prompt) for prompt in prompts],
+            "vocabulary": None if vocabulary.ids is None else vocabulary.ids.tolist(),
             "bounds": bounds,
             "settings": own,
             "code": module_code("take.generation.sampling.rows", load_tuned.__module__),

@@ -36,6 +36,7 @@ from take.generation.sampling.writer import RowWriter, SamplingReport
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
 from take.generation.template import Template
+from take.generation.vocabulary import vocabulary_of
 from take.rows.labelled import TEXT_COLUMNS, class_names, class_sizes, task_of, text_columns
 from take.scoring.trajectory import ProbeTrajectory
 from take.text.copies import CopySettings
@@ -84,8 +85,10 @@ def fine_tune(
     template.check_markers(corpus)
     planting = plant(corpus, template, settings, weights["weight"].to_numpy(), copies)
     rows = planting.rows
-    work_folder = language_model.work_folder(training_key(language_model, rows, settings))
-    tuned = train(language_model, template, rows, settings, work_folder)
+    vocabulary = vocabulary_of(corpus, template, settings, rows)
+    key = training_key(language_model, rows, settings, vocabulary)
+    work_folder = language_model.work_folder(key)
+    tuned = train(language_model, template, rows, settings, work_folder, vocabulary)
     return TunedModel(
         tuned.folder,
         rows_by_role(corpus, planting, settings, tuned.report),
@@ -118,7 +121,8 @@ def sample_and_screen(
         )
     template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
     bounds = LengthBounds.of(corpus_lengths(corpus, template), sampling.length_quantiles)
-    writer = RowWriter.of(language_model, adapter, template, bounds, sampling)
+    vocabulary = vocabulary_of(corpus, template, fine_tuning)
+    writer = RowWriter.of(language_model, adapter, template, bounds, sampling, vocabulary)
     reference = Reference(
         corpus=corpus,
         evaluation_split=evaluation_split,

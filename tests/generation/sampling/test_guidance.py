@@ -1,0 +1,137 @@
+"""Guidance: logits as the formula says, and pairs whose second text alone knows the label."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from take.generation.sampling import guidance
+from take.generation.sampling.decoders import load_decoder
+from take.generation.sampling.guidance import GuidedDecoder, rival_labels
+from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
+from take.generation.template import Template
+from take.generation.vocabulary import Vocabulary
+from tests.generation.tiny import model, tokenizer
+
+LABELS = ["negative", "positive", "neutral"]
+BOUNDS = LengthBounds(shortest=2, longest=12)
+SETTINGS = SamplingSettings(batch_rows=8, seed=3)
+NOT_GIVEN = np.full(8, -1)
+
+pytestmark = pytest.mark.tiny_lm
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    return load_decoder("openvino_int8", model("llama", len(tokenizer("llama"))))
+
+
+def template(task: str = "single") -> Template:
+    return Template(tokenizer("llama"), LABELS, task, 50)
+
+
+def guided(decoder, strength: float, task: str = "single", label: int = 0) -> GuidedDecoder:
+    labels = [label, *rival_labels(label, len(LABELS), 3, seed=0)]
+    others = [decoder.another() for _ in labels[1:]]
+    return GuidedDecoder([decoder, *others], template(task), labels, strength)
+
+
+def test_logits_are_those_of_the_formula(decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guidance, "_ALPHA", 0.5)  # random weights: no token is improbable
+    made, tokens = template(), np.arange(8) + 20
+    each = []
+    for label in range(3):
+        decoder.begin(made.prompt(label))
+        each.append(decoder.step(tokens, np.zeros(8, dtype=np.int64)).copy())
+    both = guided(decoder, 0.7)
+    both.begin()
+    found = both.step(tokens, np.zeros(8, dtype=np.int64), NOT_GIVEN)
+    expected = each[0] + 0.7 * (each[0] - (each[1] + each[2]) / 2)
+    likely = each[0] >= each[0].max(axis=1, keepdims=True) + np.log(0.5)
+    np.testing.assert_allclose(found[likely], expected[likely], atol=1e-4)
+    assert np.isneginf(found[~likely]).all()
+    assert likely.any(axis=1).all()
+    assert not likely.all()
+
+
+def test_guided_rows_do_not_depend_on_the_batch(decoder) -> None:
+    both = guided(decoder, 1.0)
+    whole = write_rows(both, range(40), BOUNDS, SETTINGS)
+    parts = [write_rows(both, range(i, i + 5), BOUNDS, SETTINGS) for i in range(0, 40, 5)]
+    pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+    plain = write_rows(GuidedDecoder([decoder], template(), [0]), range(40), BOUNDS, SETTINGS)
+    assert plain["raw"].tolist() != whole["raw"].tolist()
+
+
+def test_many_labels_have_a_few_rivals_that_are_always_the_same() -> None:
+    drawn = [rival_labels(label, 77, 3, seed=1) for label in range(77)]
+    assert drawn == [rival_labels(label, 77, 3, seed=1) for label in range(77)]
+    assert all(len(set(found)) == 3 and label not in found for label, found in enumerate(drawn))
+    assert len({other for found in drawn for other in found}) > 50
+
+
+class TestPairs:
+    """With few tokens to choose from, random weights end both texts soon."""
+
+    COLUMNS = (["a warm film", "the plot"], ["is dull", "it is old"])
+
+    @pytest.fixture(scope="class")
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.COLUMNS, template("pair"))
+
+    @pytest.fixture(scope="class")
+    def few(self, vocabulary: Vocabulary):
+        cut = model("llama", len(tokenizer("llama")))
+        vocabulary.cut(cut)
+        return load_decoder("torch", cut)
+
+    def rows(self, few, vocabulary: Vocabulary, strength: float, label: int = 0) -> pd.DataFrame:
+        labels = [label, *rival_labels(label, len(LABELS), 3, seed=0)]
+        decoders = [few, *(few.another() for _ in labels[1:])]
+        made = GuidedDecoder(decoders, template("pair"), labels, strength, vocabulary)
+        bounds = LengthBounds(shortest=2, longest=60)
+        return write_rows(made, range(64), bounds, SETTINGS)
+
+    def test_every_row_has_two_texts_and_no_label(self, few, vocabulary: Vocabulary) -> None:
+        rows = self.rows(few, vocabulary, 1.0)
+        finished = rows[rows["finished"]]
+        assert len(finished) > 20
+        assert finished["raw"].str.count("\n").eq(1).all()
+        assert finished["tokens"].between(2, 60).all()
+        letters = set("".join(map("".join, self.COLUMNS))) | set("".join(LABELS)) | {"\n"}
+        assert set("".join(rows["raw"])) <= letters
+
+    def test_the_first_text_does_not_depend_on_guidance(self, few, vocabulary: Vocabulary) -> None:
+        """Before the label is given, all labels' logits are the same."""
+        weak, strong = (
+            self.rows(few, vocabulary, strength)["raw"].str.split("\n", n=1)
+            for strength in (1e-9, 3.0)
+        )
+        assert weak.str[0].tolist() == strong.str[0].tolist()
+        assert weak.str[-1].tolist() != strong.str[-1].tolist()
+
+    def test_the_label_is_read_between_the_texts(self, few, vocabulary: Vocabulary) -> None:
+        """What the decoder has read is the row as it would be trained on."""
+        pair = template("pair")
+        read: list[int] = []
+
+        class Watched:
+            def begin(self, prompt):
+                read[:] = vocabulary.original(prompt)
+                return few.begin(prompt)
+
+            def step(self, tokens, parents):
+                read.extend(vocabulary.original(tokens[:1]))
+                return few.step(tokens, parents)
+
+        watched = GuidedDecoder([Watched()], pair, [2], 0.0, vocabulary)
+        bounds = LengthBounds(shortest=2, longest=60)
+        rows = (write_rows(watched, [number], bounds, SETTINGS).iloc[0] for number in range(40))
+        row = next(row for row in rows if row["finished"])
+        start = len(pair.prompt(2))
+        first = read.index(pair.break_id, start) + 1
+        assert read[first : first + len(pair.between(2))] == pair.between(2)
+        assert row["tokens"] == len(read) - start - len(pair.between(2))
+        texts = (read[start : first - 1], read[first + len(pair.between(2)) :])
+        assert row["raw"] == "\n".join(map(pair.decode, texts))
