@@ -130,7 +130,9 @@ def table_2(text):
 
 
 def line(text, *names):
-    (found,) = [one for one in text.splitlines() if all(name in one for name in names)]
+    """The cells of the one line of a table that has these names."""
+    lines = [one for one in text.splitlines() if one.startswith("|")]
+    (found,) = [one for one in lines if all(name in one for name in names)]
     return [part.strip() for part in found.strip("|").split(" | ")]
 
 

@@ -105,6 +105,24 @@ def test_differences_are_paired_by_seeds_and_rows():
     assert np.isnan(take["margin"])
 
 
+def test_sets_of_one_pool_are_not_independent():
+    def error_with(pools):
+        cells = [
+            cell.model_copy(update={"pool": pool})
+            for cell, pool in zip(cells_of("take", [0.6, 0.7, 0.61, 0.71]), pools, strict=True)
+        ]
+        cells += cells_of("random", [0.5, 0.51, 0.52, 0.5])
+        found = summarised(cells)
+        random = row(found, method="random")
+        width = random["margin_high"] - random["margin_low"]
+        return row(found, method="take")["standard_error"], width
+
+    plain, one, two = (error_with(pools) for pools in ([None] * 4, [1] * 4, [0, 1, 0, 1]))
+    assert plain == one
+    assert two[0] > 1.3 * plain[0]
+    assert two[1] > 2 * plain[1]
+
+
 def test_real_differences_are_shown_and_others_are_not():
     shifted = {"below": -0.05, "above": 0.05, "same": 0.0}
     wobble = np.array([0.010, -0.010, 0.005, -0.005, 0.001])
