@@ -9,7 +9,11 @@ from take.evaluation import bootstrap
 from take.evaluation.bootstrap import Sample, averaged, compare, resampled_scores
 from take.evaluation.cells import Metric
 from take.evaluation.sealed_split import scores
-from tests.evaluation.simulated import sample_of, two_equal_methods
+from tests.evaluation.simulated import (
+    sample_of,
+    two_equal_methods,
+    two_equal_methods_of_pools,
+)
 
 # Deviations by set, by row, by both: what most of the variance comes from.
 SOURCES = {"sets": (0.6, 0.0, 0.3), "rows": (0.01, 1.0, 0.02), "both": (0.15, 0.5, 0.5)}
@@ -33,6 +37,45 @@ def test_an_interval_covers_the_truth_whatever_varies(
     assert hits / trials >= 0.92
 
 
+def test_an_interval_over_two_pools_covers_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Measured in 1,000 trials: 98.0 %, and 82.8 % without regard to pools.
+    monkeypatch.setattr(bootstrap, "REPLICATES", 100)
+    random, trials = np.random.default_rng(1), 200
+    hits = {"pools": 0, "sets": 0}
+    for _ in range(trials):
+        pair = two_equal_methods_of_pools(random, (0, 1) * 3, by_pool=0.5, by_set=0.5)
+        without = [Sample(one.scores, one.seeds, one.resampled, one.n_rows) for one in pair]
+        for name, (ours, theirs) in {"pools": pair, "sets": without}.items():
+            found = compare(ours, theirs)
+            assert found is not None
+            assert found.interval is not None
+            hits[name] += found.interval.low <= 0 <= found.interval.high
+    assert hits["pools"] / trials >= 0.94
+    assert hits["sets"] / trials <= 0.89
+
+
+def test_a_rival_without_pools_is_compared_over_ours() -> None:
+    scattered = sample_of(ZEROS, predictions(10, 30, 12, 32), pools=(0, 1, 0, 1))
+    rival = sample_of(ZEROS, predictions(40, 40, 41, 41))
+    apart, together = (
+        Sample(scattered.scores, scattered.seeds, scattered.resampled, 100, pools)
+        for pools in (None, (0, 0, 0, 0))
+    )
+    errors = [compare(one, rival).standard_error for one in (scattered, apart, together)]  # type: ignore[union-attr]
+    assert errors[0] > 1.3 * errors[1]  # type: ignore[operator]
+    assert errors[1] == errors[2]
+    assert compare(rival, scattered).standard_error == errors[0]  # type: ignore[union-attr]
+    fixed = sample_of(ZEROS, predictions(40), seeds=False)
+    assert compare(scattered, fixed).standard_error > compare(apart, fixed).standard_error  # type: ignore[union-attr, operator]
+    both = averaged([scattered, scattered])
+    assert both is not None
+    assert both.standard_error == scattered.standard_error
+    # Seeds of one pool alone say nothing about pools.
+    one_pool = sample_of(ZEROS, predictions(10, 12))
+    one_pool = Sample(one_pool.scores, (0, 2), one_pool.resampled, 100)
+    assert scattered.at((0, 2)).standard_error == pytest.approx(one_pool.standard_error)
+
+
 def test_sets_alone_or_rows_alone_cover_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where both vary, either source alone would show differences that are not there."""
     monkeypatch.setattr(bootstrap, "REPLICATES", 200)
@@ -40,8 +83,8 @@ def test_sets_alone_or_rows_alone_cover_too_little(monkeypatch: pytest.MonkeyPat
     for _ in range(200):
         ours, theirs = two_equal_methods(random, (5, 5), 300, 0.15, 1.0, 0.02)
         lead = abs(ours.mean - theirs.mean)
-        by_sets = Sample(ours.scores - theirs.scores, None).by_sets
-        missed["sets"] += lead > 2.776 * np.sqrt(by_sets.variance)
+        by_sets = Sample(ours.scores - theirs.scores, None).variance_by_sets
+        missed["sets"] += lead > 2.776 * np.sqrt(by_sets)
         missed["rows"] += lead > 1.96 * np.std(ours.means - theirs.means)  # type: ignore[operator]
     assert missed["sets"] > 20  # of 200; 10 are expected of a 95 % interval
     assert missed["rows"] > 20
@@ -51,7 +94,7 @@ def test_drawing_one_set_fewer_has_the_variance_that_is_used() -> None:
     random = np.random.default_rng(0)
     values = random.normal(size=4)
     drawn = random.choice(values, (200_000, 3)).mean(axis=1)
-    assert Sample(values, None).by_sets.variance == pytest.approx(drawn.var(), rel=0.02)
+    assert Sample(values, None).variance_by_sets == pytest.approx(drawn.var(), rel=0.02)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 20])
@@ -152,7 +195,7 @@ def test_learners_are_averaged_set_by_set() -> None:
     found = averaged([one, other])
     assert found is not None
     assert found.scores == pytest.approx([0.8, 0.8, 0.8])
-    assert found.by_sets.variance == pytest.approx(0)
+    assert found.variance_by_sets == pytest.approx(0)
     assert averaged([one, Sample(one.scores, (0, 1, 2))]).resampled is None  # type: ignore[union-attr]
     assert averaged([]) is None
     assert averaged([one, sample_of(ZEROS, predictions(10), seeds=False)]) is None

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from take.errors import InputError
-from take.evaluation.statistics import Cell, Interval, Part, half_width, judged, summarise
+from take.evaluation.statistics import (
+    Cell,
+    Interval,
+    Part,
+    half_width,
+    judged,
+    parts_of_sets,
+    summarise,
+)
 
 
 def nested(n_sets, n_trainings, between, within, seed, mean=0.7):
@@ -66,6 +74,43 @@ def test_the_level_is_kept_whatever_the_share_of_sets(n_sets, share):
     parts = [Part(of_sets, n_sets - 1), Part(1 - share, 10_000)]
     assert 0.949 <= (lead <= half_width(parts, 0.05)).mean() <= 0.99
     assert (lead > half_width(parts, 0.001)).mean() <= 0.0012
+
+
+@pytest.mark.parametrize("pools", [(0, 0, 1), (0, 0, 1, 1), (0, 1) * 3, (0, 1) * 5, (0, 1, 2) * 2])
+@pytest.mark.parametrize(("by_pool", "least"), [(0.0, 0.97), (0.5, 0.965), (1.0, 0.955)])
+def test_the_level_is_kept_with_few_pools(pools, by_pool, least):
+    """Deviations of pools, in those of sets. Where it is larger, the level is not kept."""
+    random, trials = np.random.default_rng(0), 4000
+    of_pools = by_pool * random.normal(size=(trials, max(pools) + 1))[:, list(pools)]
+    scores = of_pools + random.normal(size=(trials, len(pools)))
+    parts = [parts_of_sets(one, pools) for one in scores]
+    reach = np.array([half_width(one, 0.05) for one in parts])
+    assert (np.abs(scores.mean(axis=1)) <= reach).mean() >= least
+    known = np.array([half_width(parts_of_sets(one), 0.05) for one in scores])
+    assert np.median(reach) < 2.6 * np.median(known)
+    if by_pool == 1 and len(pools) > 3:
+        assert (np.abs(scores.mean(axis=1)) <= known).mean() < 0.91
+
+
+@pytest.mark.parametrize("pools", [(0, 1) * 3, (0, 0, 0, 1, 1), (0, 1, 2, 0, 1, 2, 0)])
+def test_the_variance_over_pools_is_that_of_the_model(pools):
+    """Where pools vary as sets do, V_sets is unbiased; V_pools is added by chance."""
+    random, trials = np.random.default_rng(0), 20_000
+    scores = random.normal(size=(trials, max(pools) + 1))[:, list(pools)]
+    scores = scores + random.normal(size=scores.shape)
+    found = np.mean([parts_of_sets(one, pools)[0].variance for one in scores])
+    assert found == pytest.approx(scores.mean(axis=1).var(), rel=0.03)
+
+
+@pytest.mark.parametrize("pools", [None, (0, 0, 0, 0), (0, 1, 2, 3), (None,) * 4])
+def test_without_several_sets_of_several_pools_sets_are_the_units(pools):
+    scores = np.array([0.7, 0.72, 0.8, 0.82])
+    assert parts_of_sets(scores, pools) == [Part(scores.var(ddof=1) / 4, 3)]
+    assert parts_of_sets(scores[:1], pools) == [Part(0.0, 1)]
+
+
+def test_equal_scores_do_not_vary_whatever_their_pools():
+    assert [part.variance for part in parts_of_sets(np.full(4, 0.7), [0, 0, 1, 1])] == [0.0, 0.0]
 
 
 def test_satterthwaite_would_not_keep_it():

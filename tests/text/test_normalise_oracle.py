@@ -22,7 +22,7 @@ UNSPACED = r"\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3040-\u30FF\u3400-\u9FFF\U
 WORD = regex.compile(
     rf"[[{UNSPACED}]&&[\p{{L}}\p{{N}}\p{{M}}]]|[[\p{{L}}\p{{N}}\p{{M}}]--[{UNSPACED}]]+", regex.V1
 )
-DROPPED = regex.compile(r"[\p{Cf}'’ʼ`´]")
+DROPPED = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}\u20E3'’ʼ`´]")
 DROPPED_TOO = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}\u20E3\u0300-\u036F'’ʼ`´]")
 LOOK_ALIKES = {
     "a": "аαɑᴀ", "b": "вβʙ", "c": "сᴄ", "d": "ԁđᴅ", "e": "еεᴇ", "f": "ꜰ", "g": "ɡɢ", "h": "нһħʜ",

@@ -61,6 +61,13 @@ def test_a_long_text_of_a_pair_counts_by_itself_and_a_short_one_does_not() -> No
     assert RelatedRows(rows, EXACT).to(np.array([0])).tolist() == [True, True, False]
 
 
+def test_pairs_of_short_texts_count_as_one_text() -> None:
+    rows = [("He is out.", "It rains."), ("Yes, he is out.", "It rains now."), ("It rains.", "So.")]
+    assert RelatedRows(rows, EXACT).to(np.array([0])).tolist() == [True, True, False]
+    repeated = RelatedRows([rows[0]] * 22, EXACT)
+    assert repeated.common.all()
+
+
 def test_a_phrase_in_very_many_rows_relates_nothing() -> None:
     rows = [("good",), *((f"good {a}{b}",) for a in string.ascii_lowercase for b in "xyz")]
     related = RelatedRows(rows, EXACT)

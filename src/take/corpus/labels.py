@@ -17,7 +17,6 @@ import numpy as np
 from take.corpus.sources import RawSplit
 from take.corpus.validation import (
     check_rows,
-    is_blank,
     is_null,
     is_unencodable,
     row_error,
@@ -25,6 +24,7 @@ from take.corpus.validation import (
 )
 from take.errors import InputError, closest
 from take.rows.arrays import Int64
+from take.text.characters import has_no_width, is_blank, is_misleading
 
 MAX_LABEL_CHARS = 100
 _SHOWN_CHARS = 40
@@ -33,7 +33,6 @@ _FEW_LABELS = 2
 """So few labels are never too many for their rows."""
 
 _INTEGER = re.compile(r"-?[0-9]+")
-_JOINERS = "\u200c\u200d"  # emoji, Persian and Indic scripts need them
 _COLUMN = "check which column 'label' names in corpora.yml"
 
 
@@ -164,17 +163,11 @@ def _problem(key: str) -> str | None:
         return f"the label has {len(key):,} characters, more than {MAX_LABEL_CHARS}"
     if is_unencodable(key):
         return f"the label {shown(key)} holds an unpaired surrogate"
-    unseen = next((c for c in key if not c.isprintable() and _is_unseen(c)), None)
+    unseen = next(filter(is_misleading, key), None)
     if unseen is not None:
         kind = f"an invisible character (U+{ord(unseen):04X})"
         return f"the label {shown(key)} holds {kind}"
     return None
-
-
-def _is_unseen(character: str) -> bool:
-    """Control characters, line breaks, marks that are invisible or reorder the text around them."""
-    kinds = ("Cc", "Cf", "Zl", "Zp")
-    return unicodedata.category(character) in kinds and character not in _JOINERS
 
 
 def _single_label(train: RawSplit, label: str) -> InputError:
@@ -205,7 +198,7 @@ def _groups(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
 
 def _without_case(name: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(c for c in folded if c not in _JOINERS)
+    return "".join(c for c in folded if not has_no_width(c))
 
 
 def _types(split: RawSplit) -> list[str]:

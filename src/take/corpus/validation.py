@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +12,8 @@ import pandas as pd
 from take.corpus.sources import RawSplit
 from take.errors import InputError
 from take.rows.labelled import text_columns
+from take.text.characters import is_blank
 from take.text.format import share
-
-# Letters by category that are shown as nothing: Hangul and Braille fillers.
-_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 # The special tokens of most language models: <|im_end|>, <end_of_turn>, </s>, <eos>, [INST].
 _SPECIAL_TOKEN = re.compile(
@@ -100,17 +97,6 @@ def type_and_size(value: Any) -> str:
 def is_null(value: Any) -> bool:
     """Whether it is one of the values that stand for a missing one."""
     return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-
-
-def is_blank(text: str) -> bool:
-    r"""Whether no character of the text can be seen.
-
-    >>> is_blank(" \t"), is_blank("\u200b\u200d\ufeff"), is_blank(" .")
-    (True, True, False)
-    """
-    return all(
-        c.isspace() or c in _FILLERS or unicodedata.category(c) in ("Cc", "Cf", "Mn") for c in text
-    )
 
 
 def is_unencodable(text: str) -> bool:

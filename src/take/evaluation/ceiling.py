@@ -1,12 +1,12 @@
-"""The ends of the scale: training on all rows to convergence, and a constant prediction."""
+"""The upper end of the scale: the rows for training on a whole corpus to convergence."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from take.evaluation.methods.material import Material
-from take.learners import Model, Texts, TrainingRows
-from take.rows.arrays import Float64, Int64
+from take.learners import Texts, TrainingRows
+from take.rows.arrays import Int64
 from take.rows.random import rng
 from take.text.related import RelatedRows
 
@@ -38,20 +38,3 @@ def _taken(rows: TrainingRows, index: Int64) -> TrainingRows:
     columns = ([column[row] for row in index] for column in rows.texts.columns)
     weights = None if rows.weights is None else rows.weights[index]
     return TrainingRows(Texts.of(*columns), rows.labels[index], rows.n_classes, weights)
-
-
-class OneClass(Model):
-    """What any learner is that was trained on rows of one class: it predicts that class.
-
-    >>> model = OneClass(TrainingRows(Texts.of(["dull"]), np.array([1]), n_classes=3))
-    >>> model.predict(Texts.of(["grand", "fine"])).tolist()
-    [1, 1]
-    """
-
-    def __init__(self, rows: TrainingRows) -> None:
-        self._logits = np.full(rows.n_classes, -np.inf)
-        self._logits[rows.labels[0]] = 0.0
-
-    def logits(self, texts: Texts) -> Float64:
-        """0 for its class, −∞ for the others."""
-        return np.tile(self._logits, (len(texts), 1))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from take.cost import costing
-from take.evaluation.ceiling import OneClass, ceiling_rows
+from take.evaluation.ceiling import ceiling_rows
 from take.evaluation.cells import CellResult, failure
 from take.evaluation.grid_settings import GridSettings, LearnerChoices, Names
 from take.evaluation.methods.material import Material, NotApplicableError
@@ -29,6 +29,7 @@ from take.learners import (
     ConvergenceSettings,
     Learner,
     LinearSettings,
+    OneClass,
     Shared,
     Texts,
     Vocabulary,
@@ -259,7 +260,7 @@ class _Run:
                     "updates": converged.updates,
                     "curve": converged.curve,
                 }
-            elif len(rows.missing_classes) == rows.n_classes - 1:
+            elif rows.is_one_class:
                 model = OneClass(rows)
             else:
                 model = learner.fit(rows, seed, updates)

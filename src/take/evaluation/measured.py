@@ -130,7 +130,7 @@ def share_kept(mine: Measured, full: Measured, constant: Measured) -> Share | No
     if is_exact or score.means is None or ceiling.means is None or floor.means is None:
         return Share(value, None)
     rows = rows_part(score.means - (1 - value) * floor.means - value * ceiling.means, score.n_rows)
-    sets = score.by_sets.variance + value**2 * ceiling.by_sets.variance
+    sets = score.variance_by_sets + value**2 * ceiling.variance_by_sets
     return Share(value, float(np.sqrt(sets + rows.variance)) / gain)
 
 
@@ -206,19 +206,23 @@ def _sample(
     values, prints = scored[metric].to_numpy(dtype=np.float64), scored["fingerprint"]
     scores = np.array([values[mine].mean() for mine in members])
     seeds = tuple(map(int, order)) if units.are_seeds else None
+    of_cell = [None if pd.isna(pool) else int(pool) for pool in scored["pool"]]
+    pools = None
+    if any(pool is not None for pool in of_cell):
+        pools = tuple(of_cell[mine.index(True)] for mine in members)
     replicates = [resampled.get(str(mark), {}).get(metric) for mark in prints]
     known = [one for one in replicates if one is not None]
     if not units.vary or len(known) < len(values):
-        return Sample(scores, seeds)
+        return Sample(scores, seeds, pools=pools)
     table = np.stack(known, axis=1)
     if np.abs(table[0] - values).max() > _ROUNDING:
         _logger.warning(
             "%s: the stored predictions do not have the scores of their cells; no interval.",
             ", ".join(key),
         )
-        return Sample(scores, seeds)
+        return Sample(scores, seeds, pools=pools)
     by_unit = np.stack([table[1:, mine].mean(axis=1) for mine in members], axis=1)
-    return Sample(scores, seeds, by_unit, int(scored["evaluation_rows"].min()))
+    return Sample(scores, seeds, by_unit, int(scored["evaluation_rows"].min()), pools)
 
 
 def _summarised(scored: pd.DataFrame, values: Float64, digests: pd.Series[Any]) -> Summary:

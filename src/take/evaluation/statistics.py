@@ -6,8 +6,8 @@ rows. Of the first two,
     y_ij = μ + a_i + e_ij,        a_i ~ (0, σ²_set),   e_ij ~ (0, σ²_training),
 
 where set i is trained on with seeds j = 1 … n_i. More trainings on one set do not show how another
-set would score, so that errors and intervals are over the sets' means ȳ_i; and over the rows, which
-`take.evaluation.bootstrap` resamples.
+set would score, so that errors and intervals are over the sets' means ȳ_i, and the pools these come
+from (`parts_of_sets`); and over the rows, which `take.evaluation.bootstrap` resamples.
 """
 
 from __future__ import annotations
@@ -98,6 +98,63 @@ class Part(NamedTuple):
     variance: float
     freedom: int
     """Degrees of freedom of this estimate."""
+
+
+def parts_of_sets(scores: Float64, pools: Sequence[object] | None = None) -> list[Part]:
+    """What other training sets, and other pools to select them from, add to the variance of a mean.
+
+    Sets of one pool share what it adds to their scores:
+
+        y_i = μ + b_p(i) + a_i,        b_p ~ (0, σ²_pool),   a_i ~ (0, σ²_set).
+
+    Of a sets, n_p are from pool p = 1 … G. With q = Σ_p n_p² / a and h = (a − q) / (G − 1), the
+    mean squares between pools and within them have the expectations
+
+        E MS_between = σ²_set + h σ²_pool,        E MS_within = σ²_set,
+
+    and the mean has the variance (σ²_set + q σ²_pool) / a. Two pools say hardly anything about
+    σ²_pool. So it is taken to be σ²_set, and only what the pools differ by beyond that is estimated
+    from them, with its few degrees of freedom:
+
+        s² = (SS_within + SS_between / (1 + h)) / (a − 1)
+        V_sets  = (1 + q) s² / a                                a − 1 degrees of freedom
+        V_pools = (q / a) max(0, MS_between − (1 + h) s²) / h   G − 1 degrees of freedom
+
+    Of simulated 95 % intervals (`half_width`) with 2 pools of 2, 3 and 5 sets, 97 % cover where
+    σ²_pool = σ²_set, 99 % and more where σ²_pool = 0, and 94, 92 and 90 % where σ²_pool = 4 σ²_set.
+    Without regard to pools, as s²(y) / a, it would be 89, 82 and 70 % where σ²_pool = σ²_set. The
+    price are intervals 1.8, 2.0 and 2.4 times as wide (median) where pools do not differ
+    (`tests/evaluation/test_statistics.py`). Student's t over the means of two pools would make them
+    3.0 to 3.9 times as wide; σ²_pool estimated from 0 on is right in too few cases (2 pools of
+    5 sets: 89 %), because by chance it is often estimated as 0.
+
+    Without pools, with a single one, or with a pool for each set, V_sets = s²(y) / a alone.
+    Intervals of a single pool hold for that pool.
+
+    >>> scores = np.array([0.70, 0.72, 0.80, 0.82])
+    >>> [(round(part.variance, 5), part.freedom) for part in parts_of_sets(scores)]
+    [(0.00087, 3)]
+    >>> [(round(part.variance, 5), part.freedom) for part in parts_of_sets(scores, [0, 0, 1, 1])]
+    [(0.00093, 3), (0.00157, 1)]
+    """
+    n = len(scores)
+    if n == 1:
+        return [Part(0.0, 1)]
+    groups: dict[object, list[float]] = {}
+    for place, score in enumerate(scores.tolist()):
+        pool = None if pools is None else pools[place]
+        groups.setdefault(("set", place) if pool is None else ("pool", pool), []).append(score)
+    if len(groups) in (1, n):
+        return [Part(float(scores.var(ddof=1)) / n, n - 1)]
+    sizes = np.array([len(group) for group in groups.values()])
+    means = np.array([np.mean(group) for group in groups.values()])
+    squares_between = float((sizes * (means - scores.mean()) ** 2).sum())
+    squares_within = float(((scores - scores.mean()) ** 2).sum()) - squares_between
+    freedom, q = len(groups) - 1, float((sizes**2).sum()) / n
+    h = (n - q) / freedom
+    variance = (max(0.0, squares_within) + squares_between / (1 + h)) / (n - 1)
+    beyond = max(0.0, squares_between / freedom - (1 + h) * variance) / h
+    return [Part((1 + q) * variance / n, n - 1), Part(q * beyond / n, freedom)]
 
 
 @dataclass(frozen=True)

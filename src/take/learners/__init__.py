@@ -17,7 +17,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from take.learners.base import Learner, Model, Texts, TrainingRows
+from take.learners.base import Learner, Model, OneClass, Texts, TrainingRows
 from take.learners.convergence import Converged, ConvergenceSettings
 from take.learners.features import SentenceVectors, Vocabulary, WordCounts, count_characters
 from take.learners.linear import LinearLearner, LinearSettings
@@ -36,6 +36,7 @@ __all__ = [
     "LinearSettings",
     "Model",
     "NetworkSettings",
+    "OneClass",
     "SentenceVectors",
     "Shared",
     "Texts",

@@ -133,6 +133,11 @@ class TrainingRows:
         return tuple(label for label in range(self.n_classes) if label not in present)
 
     @property
+    def is_one_class(self) -> bool:
+        """Whether all rows have the same label."""
+        return len(self.missing_classes) == self.n_classes - 1
+
+    @property
     def relative_weights(self) -> Float64:
         """How much each row counts, 1 on average."""
         if self.weights is None:
@@ -152,6 +157,25 @@ class Model(ABC):
         """The likeliest class of each row."""
         predicted: Int64 = self.logits(texts).argmax(axis=1).astype(np.int64)
         return predicted
+
+
+class OneClass(Model):
+    """What any learner is that was trained on rows of one class: it predicts that class.
+
+    >>> model = OneClass(TrainingRows(Texts.of(["dull"]), np.array([1]), n_classes=3))
+    >>> model.predict(Texts.of(["grand", "fine"])).tolist()
+    [1, 1]
+    """
+
+    def __init__(self, rows: TrainingRows) -> None:
+        self._pairs = rows.texts.is_pair
+        self._logits = np.full(rows.n_classes, -np.inf)
+        self._logits[rows.labels[0]] = 0.0
+
+    def logits(self, texts: Texts) -> Float64:
+        """0 for its class, −∞ for the others."""
+        check_same_task(texts, pairs=self._pairs)
+        return np.tile(self._logits, (len(texts), 1))
 
 
 class Learner(Protocol):

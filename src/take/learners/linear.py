@@ -19,7 +19,7 @@ from pydantic import Field
 from take.encoder.embeddings import sparse_pairs
 from take.errors import InputError
 from take.frozen import Frozen
-from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.base import Model, OneClass, Texts, TrainingRows, check_same_task
 from take.learners.convergence import Converged, ConvergenceSettings, mean_loss
 from take.learners.features import CHARACTERS, SentenceVectors, Vocabulary, WordCounts
 from take.rows.arrays import Float64
@@ -103,9 +103,10 @@ class LinearLearner:
     def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The optimum for these rows."""
         features = self._features(rows)
-        solver = _solver(rows)
-        if solver is not None:
-            _solve(solver, features(rows.texts), rows, self.settings.inverse_penalty)
+        if rows.is_one_class:
+            return OneClass(rows)
+        solver = _solver()
+        _solve(solver, features(rows.texts), rows, self.settings.inverse_penalty)
         return LinearModel(features, rows, solver)
 
     def fit_to_convergence(
@@ -117,13 +118,15 @@ class LinearLearner:
         """
         rows = limits.part(rows, seed)
         features = self._features(rows)
-        given, solver = features(rows.texts), _solver(rows)
+        if rows.is_one_class:
+            only = OneClass(rows)
+            return Converged(
+                only, (mean_loss(only.logits(validation.texts), validation),), len(rows)
+            )
+        given, solver = features(rows.texts), _solver()
         losses: list[float] = []
         best = LinearModel(features, rows, solver)
         for penalty in _INVERSE_PENALTIES:
-            if solver is None:
-                losses.append(mean_loss(best.logits(validation.texts), validation))
-                break
             _solve(solver, given, rows, penalty)
             model = LinearModel(features, rows, copy.deepcopy(solver))
             losses.append(mean_loss(model.logits(validation.texts), validation))
@@ -152,12 +155,10 @@ class LinearLearner:
         return tfidf
 
 
-def _solver(rows: TrainingRows) -> Any:
-    """A logistic regression, not yet solved; None if the rows are all of one class."""
+def _solver() -> Any:
+    """A logistic regression, not yet solved."""
     from sklearn.linear_model import LogisticRegression
 
-    if len(np.unique(rows.labels)) == 1:
-        return None
     return LogisticRegression(max_iter=_ITERATIONS, warm_start=True)
 
 
@@ -171,7 +172,7 @@ def _solve(solver: Any, features: Any, rows: TrainingRows, inverse_penalty: floa
 
 
 class LinearModel(Model):
-    """A trained logistic regression; of one class, if its rows had only one."""
+    """A trained logistic regression."""
 
     def __init__(self, features: Features, rows: TrainingRows, solver: Any) -> None:
         self._features, self._solver, self._pairs = features, solver, rows.texts.is_pair
@@ -181,8 +182,7 @@ class LinearModel(Model):
         """W x + b of the classes that it was trained on."""
         check_same_task(texts, pairs=self._pairs)
         logits = np.full((len(texts), self._n_classes), -np.inf)
-        if self._solver is None or not len(texts):
-            logits[:, self._present] = 0.0
+        if not len(texts):
             return logits
         scores = self._solver.decision_function(self._features(texts))
         if scores.ndim == 1:  # two classes: the second's lead over the first

@@ -9,36 +9,38 @@ import re
 from datetime import UTC, datetime
 from math import floor, isfinite, log10
 
+from take.text.characters import Translation, is_misleading
+
 MISSING = "–"
 _MINUS = "\N{MINUS SIGN}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=[%×‰]|(?:s|min|h|B|kB|MB|GB)\b)")
-
-# Characters that are invisible or reorder the text around them. Joiners stay: words need them.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff]"
-)
 
 
 def visible(text: object) -> str:
     r"""A text of the corpus with every control character made visible.
 
-    Tabs and line ends stay. Marks that change the direction of writing are named, because they can
-    make a text look like another one; letters written from right to left stay as they are.
+    Tabs and line ends stay. Characters without width and marks that change the direction of writing
+    are named, because they can make a text look like another one; letters written from right to
+    left, and the joiners that words and emoji need, stay as they are.
 
     >>> visible("a\x00b\r\nc\u202ed")
     'a␀b\nc⟨U+202E⟩d'
     """
-    return _UNSEEN.sub(_named, str(text).replace("\r\n", "\n"))
+    return str(text).replace("\r\n", "\n").translate(_VISIBLE)
 
 
-def _named(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _named(character: str) -> str:
+    code = ord(character)
+    if character in "\t\n" or not is_misleading(character):
+        return character
     if code < 0x20:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
     return f"⟨U+{code:04X}⟩"
+
+
+_VISIBLE = Translation(_named)
 
 
 def escaped(text: str) -> str:

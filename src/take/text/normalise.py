@@ -7,10 +7,12 @@ compared with it: tests/text/test_normalise_oracle.py.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
+
+from take.text.characters import Translation, has_no_width
 
 TextRow = tuple[str, ...]
 """One text, or the two texts of a pair."""
@@ -30,12 +32,7 @@ _UNSPACED = (
 )
 # Marks inside a word: "don't" and "dont", "re‑make" with a soft hyphen and "remake" are one word.
 _WITHIN_WORDS = "'’ʼ`´"
-# Characters that show on the one before them, or nowhere: variants, keycaps, joiners, fillers.
-_UNSEEN = frozenset(
-    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x20E3, 0x3164, 0xFFA0}
-    | set(range(0xFE00, 0xFE10))
-    | set(range(0xE0100, 0xE01F0))
-)
+_KEYCAP = "\u20e3"  # around the character before it
 _ACCENTS = range(0x0300, 0x0370)
 # Lower-case letters that are, or whose capitals are easily taken for a Latin letter.
 _LOOK_ALIKES = dict(
@@ -47,22 +44,10 @@ _LOOK_ALIKES = dict(
 )
 
 
-class _Folding(dict[int, str]):
-    """What each character is folded to, computed once."""
-
-    def __init__(self, fold: Callable[[str], str]) -> None:
-        self._fold = fold
-
-    def __missing__(self, code: int) -> str:
-        folded = self[code] = self._fold(chr(code))
-        return folded
-
-
 def _fold(character: str) -> str:
-    category = unicodedata.category(character)
-    if character in _WITHIN_WORDS or category == "Cf":
+    if character in _WITHIN_WORDS or _is_dropped(character):
         return ""
-    if category[0] not in "LNM":
+    if unicodedata.category(character)[0] not in "LNM":
         return " "
     is_word = any(first <= ord(character) <= last for first, last in _UNSPACED)
     return f" {character} " if is_word else character
@@ -70,14 +55,17 @@ def _fold(character: str) -> str:
 
 def _seen(character: str) -> str:
     """Nothing for an accent, for a mark inside a word, and for what nobody sees."""
-    is_unseen = ord(character) in _UNSEEN or unicodedata.category(character) == "Cf"
     is_mark = ord(character) in _ACCENTS or character in _WITHIN_WORDS
-    return "" if is_unseen or is_mark else character
+    return "" if _is_dropped(character) or is_mark else character
 
 
-_FOLDING = _Folding(_fold)
-_SEEN = _Folding(_seen)
-_LATIN_FOLDING = _Folding(lambda character: _fold(_LOOK_ALIKES.get(character, character)))
+def _is_dropped(character: str) -> bool:
+    return has_no_width(character) or character == _KEYCAP
+
+
+_FOLDING = Translation(_fold)
+_SEEN = Translation(_seen)
+_LATIN_FOLDING = Translation(lambda character: _fold(_LOOK_ALIKES.get(character, character)))
 
 
 def words(text: str) -> list[str]:
@@ -159,9 +147,9 @@ _MINUS = "\u2212"
 
 def _to_ascii(character: str) -> str:
     """One character, or none."""
-    category = unicodedata.category(character)
-    if category == "Cf" or ord(character) in _UNSEEN:
+    if _is_dropped(character):
         return ""
+    category = unicodedata.category(character)
     if category == "Zs":
         return " "
     if category == "Pd" or character == _MINUS:
@@ -174,7 +162,7 @@ def _to_ascii(character: str) -> str:
     return plain if len(plain) == 1 and plain.isascii() else character
 
 
-_ASCII_FOLDING = _Folding(_to_ascii)
+_ASCII_FOLDING = Translation(_to_ascii)
 
 
 class FoldedText(NamedTuple):

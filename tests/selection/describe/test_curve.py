@@ -12,7 +12,7 @@ from take.selection.describe.distillation import Distillation
 from take.selection.facility import greedy_path
 from take.transport.costs import CostColumns
 from take.transport.exact import wasserstein
-from tests.selection.describe.test_lineage import distances_of, make_distillation, rows_of, unit
+from tests.selection.describe.distillations import distances_of, make_distillation, rows_of, unit
 
 
 @pytest.mark.parametrize("scope", ["class", "global"])

@@ -11,7 +11,7 @@ from take.selection.describe.figures import coverage_figure, curve_figure, trans
 from take.selection.describe.indicators import random_choice
 from take.selection.describe.lineage import trace
 from take.selection.describe.map import map_coordinates
-from tests.selection.describe.test_lineage import NAMES, distances_of, make_distillation
+from tests.selection.describe.distillations import NAMES, distances_of, make_distillation
 
 
 def named(figure, start):

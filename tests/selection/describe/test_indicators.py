@@ -19,7 +19,7 @@ from take.selection.describe.indicators import (
 from take.selection.describe.lineage import trace
 from take.selection.describe.map import principal_plane
 from take.transport.exact import wasserstein
-from tests.selection.describe.test_lineage import (
+from tests.selection.describe.distillations import (
     NAMES,
     distances_of,
     make_distillation,

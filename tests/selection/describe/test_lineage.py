@@ -1,80 +1,28 @@
+"""Which training rows each distilled row stands for."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.errors import InputError
 from take.rows.blocks import ArrayBlocks
-from take.selection.describe.distillation import Distillation
 from take.selection.describe.lineage import (
     _check,
-    heaviest_rows,
     lineage_tables,
-    nearest_plan,
     trace,
 )
 from take.transport.costs import TransportError
-from take.transport.sinkhorn import conditional_plan, entropic_plan
-from tests.transport.conftest import make_clouds
-
-NAMES = ["red", "green", "blue"]
-
-
-def unit(points):
-    return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
-
-
-def make_distillation(n_rows=240, n_pool=60, per_class=4, scope="class", seed=0) -> Distillation:
-    """Three classes in clusters on the sphere that overlap; labels alternate, as if shuffled."""
-    rng = np.random.default_rng(seed)
-    centres = rng.standard_normal((3, 4, 8)) + 0.7 * rng.standard_normal((3, 1, 8))
-
-    def draw(count):
-        labels = np.arange(count) % 3
-        points = centres[labels, rng.integers(0, 4, count)]
-        return unit(points + 0.5 * rng.standard_normal((count, 8))), labels
-
-    (rows, labels), (pool, pool_labels) = draw(n_rows), draw(n_pool)
-    weights = rng.gamma(1.0, 1.0, n_rows)
-    chosen = np.concatenate(
-        [rng.permutation(np.flatnonzero(pool_labels == label))[:per_class] for label in range(3)]
-    )
-    weights /= weights.sum()
-    chosen = rng.permutation(chosen)
-    return Distillation(ArrayBlocks(rows), weights, labels, pool, pool_labels, chosen, scope)
-
-
-def rows_of(made):
-    return made.corpus.read(0, len(made.labels))
-
-
-def distances_of(made):
-    """‖φ(z_n) − φ(z̃_c)‖, dense and in fp64."""
-    rows, targets = rows_of(made).astype(np.float64), made.targets.astype(np.float64)
-    return np.linalg.norm(rows[:, None] - targets[None], axis=2)
-
-
-def tables_of(made, pair=False):
-    """A corpus and a distilled table whose texts can be recognised."""
-
-    def table(prefix, labels):
-        numbers = range(len(labels))
-        texts = {"text": [f"{prefix} secret {i}" for i in numbers]}
-        if pair:
-            texts = {f"text_{ab}": [f"{prefix} secret {ab} {i}" for i in numbers] for ab in "ab"}
-        names = [NAMES[label] for label in labels]
-        ids = [f"{prefix}-{i}" for i in numbers]
-        return pd.DataFrame({"id": ids, **texts, "label": labels, "label_name": names})
-
-    corpus, distilled = table("train", made.labels), table("made", made.target_labels)
-    # An index that is not 0 … n−1 must not matter.
-    corpus.index = corpus.index[::-1]
-    return corpus, distilled.assign(weight=1.0)
+from tests.selection.describe.distillations import (
+    distances_of,
+    make_distillation,
+    rows_of,
+    tables_of,
+)
 
 
 @settings(max_examples=25, deadline=None)
@@ -273,60 +221,3 @@ def test_a_lineage_that_does_not_add_up_is_never_returned(field, message):
     values[0] = -1 if field == "main_target" else values[0] + 0.01
     with pytest.raises(TransportError, match=message):
         _check(replace(found, **{field: values}))
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 1000), top=st.integers(1, 90), block_rows=st.integers(1, 100))
-def test_lineage_sums_to_what_is_assigned(seed, top, block_rows):
-    clouds = make_clouds(80, 6, 5, seed)
-    weights = clouds.weights.copy()
-    weights[:5] = 0
-    weights /= weights.sum()
-    plan = entropic_plan(clouds.corpus, weights, clouds.targets, epsilon=0.2)
-    entropic = conditional_plan(
-        clouds.corpus, clouds.targets, plan.theta, 0.2, block_rows=block_rows
-    )
-    for blocks in (nearest_plan(clouds.corpus, clouds.targets, block_rows), entropic):
-        found = heaviest_rows(blocks, weights, 6, top)
-        listed = np.bincount(found.target, weights=found.mass, minlength=6)
-        assert (listed <= found.assigned + 1e-6).all()
-        assert found.assigned.sum() == pytest.approx(1, abs=1e-6)
-        assert len(found.main_target) == 80
-        assert (np.bincount(found.target, minlength=6) <= top).all()
-        if top >= 80:
-            np.testing.assert_allclose(listed, found.assigned, atol=1e-12)
-
-
-def test_the_listed_rows_are_the_heaviest_of_the_plan():
-    clouds = make_clouds(300, 40)
-    plan = entropic_plan(clouds.corpus, clouds.weights, clouds.targets)
-    blocks = conditional_plan(clouds.corpus, clouds.targets, plan.theta, plan.epsilon)
-    gamma = clouds.weights[:, None] * np.concatenate([shares for _, shares, _ in blocks])
-    again = conditional_plan(clouds.corpus, clouds.targets, plan.theta, plan.epsilon, block_rows=37)
-    table = heaviest_rows(again, clouds.weights, 40, top=4)
-    for target in range(40):
-        expected = np.argsort(-gamma[:, target], kind="stable")[:4]
-        np.testing.assert_array_equal(table.row[table.target == target], expected)
-        np.testing.assert_allclose(
-            table.mass[table.target == target], gamma[expected, target], rtol=1e-9
-        )
-
-
-def test_the_nearest_plan_gives_every_row_to_its_nearest():
-    clouds = make_clouds(300, 40)
-    plan = nearest_plan(clouds.corpus, clouds.targets)
-    table = heaviest_rows(plan, clouds.weights, 40, top=300)
-    products = clouds.rows @ clouds.targets.T
-    np.testing.assert_array_equal(table.main_target, products.argmax(axis=1))
-    assert sorted(table.row.tolist()) == list(range(300))
-
-
-def test_of_equal_masses_the_nearest_rows_are_listed():
-    """Capped weights are equal for many rows: a reader wants those most like the target."""
-    angles = np.array([0.5, 0.1, 0.4, 0.2, 0.3])
-    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    target = np.array([[1, 0]], dtype=np.float32)
-    for block_rows in (2, 100):
-        plan = nearest_plan(ArrayBlocks(rows), target, block_rows)
-        table = heaviest_rows(plan, np.full(5, 0.2), 1, 3)
-        assert table.row.tolist() == [1, 3, 4]

@@ -12,7 +12,6 @@ and what it contains, or equals, is left out of the rest.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,13 +19,11 @@ import numpy as np
 import pandas as pd
 
 from take.rows.arrays import Int64
-from take.text.copies import LONG_TEXT_WORDS
-from take.text.normalise import TextRow, bare_words, joined
+from take.text.nested import nested_texts
+from take.text.normalise import TextRow
 
 MOST_ROWS = 1000
 """Rows that are set apart: a share of 1 % is known within half a point."""
-_TRIES = 10
-"""Candidates that are looked at for each row wanted."""
 _HELD_OUT = ("validation", "unread")
 
 
@@ -54,83 +51,20 @@ def set_apart(
 ) -> SetApart:
     """At most `most` of the candidates that no other row contains, and the rows unrelated to them.
 
-    A row contains another if the words of one of its texts contain those of one of the other's
-    texts, in their order and without a gap. Short texts of a pair do not count.
+    A row contains another if one of its texts contains one of the other's (`nested_texts`).
 
     >>> rows = [("a dull film",), ("film",), ("what a dull film it is",), ("bliss",)]
     >>> found = set_apart(rows, np.arange(3), 9, np.random.default_rng(0))
     >>> found.rows.tolist(), found.rest.tolist()
     ([2], [3])
     """
-    texts = _Texts(rows)
-    drawn = random.permutation(candidates)[: most * _TRIES]
-    containing = texts.by_word({texts.rarest[place] for row in drawn for place in texts.of[row]})
-    apart = [
-        int(row) for row in drawn if not any(texts.is_inside(t, containing) for t in texts.of[row])
-    ][:most]
-    related = {
-        int(texts.owner[t]) for row in apart for text in texts.of[row] for t in texts.within(text)
-    }
-    rest = np.setdiff1d(np.arange(len(rows)), [*apart, *related])
-    return SetApart(np.array(apart, dtype=np.int64), rest.astype(np.int64))
-
-
-class _Texts:
-    """The texts that count of each row, as words in one string, and the rarest word of each.
-
-    A text that contains another contains its rarest word, so only texts with that word are
-    compared.
-    """
-
-    def __init__(self, rows: Sequence[TextRow]) -> None:
-        self.spelt: list[str] = []
-        self.of: list[range] = []
-        owner: list[int] = []
-        for row in rows:
-            found = [f" {' '.join(words)} " for words in _compared(row)]
-            self.of.append(range(len(owner), len(owner) + len(found)))
-            owner += [len(self.of) - 1] * len(found)
-            self.spelt += found
-        self.owner = owner
-        frequency = Counter(word for text in self.spelt for word in set(text.split()))
-        self.rarest = [min(text.split(), key=lambda w: (frequency[w], w)) for text in self.spelt]
-        self._by_rarest: defaultdict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(self.rarest):
-            self._by_rarest[word].append(place)
-
-    def by_word(self, wanted: set[str]) -> dict[str, list[int]]:
-        """The texts that contain each of these words."""
-        found: dict[str, list[int]] = {word: [] for word in wanted}
-        for place, text in enumerate(self.spelt):
-            for word in wanted.intersection(text.split()):
-                found[word].append(place)
-        return found
-
-    def is_inside(self, text: int, by_word: dict[str, list[int]]) -> bool:
-        """Whether a text of another row contains this one, and more."""
-        ours = self.spelt[text]
-        return any(
-            len(self.spelt[other]) > len(ours)
-            and ours in self.spelt[other]
-            and self.owner[other] != self.owner[text]
-            for other in by_word[self.rarest[text]]
-        )
-
-    def within(self, text: int) -> list[int]:
-        """All texts that this one contains; itself is one."""
-        ours = self.spelt[text]
-        return [
-            other
-            for word in sorted(set(ours.split()))
-            for other in self._by_rarest[word]
-            if self.spelt[other] in ours
-        ]
-
-
-def _compared(row: TextRow) -> list[list[str]]:
-    """The words of the texts by which a row is compared: of a pair, long ones, or both as one."""
-    found = [bare_words(text) for text in row]
-    if len(row) > 1:
-        long = [words for words in found if len(words) >= LONG_TEXT_WORDS]
-        found = long or [bare_words(joined(row))]
-    return [words for words in found if words]
+    found = nested_texts(rows)
+    row, container = found.row_of[found.inner], found.row_of[found.outer]
+    is_inside = np.zeros(len(rows), dtype=np.bool_)
+    is_inside[row[~found.is_equal]] = True
+    drawn = random.permutation(candidates)
+    apart = drawn[~is_inside[drawn]][:most]
+    in_rest = np.ones(len(rows), dtype=np.bool_)
+    in_rest[apart] = False
+    in_rest[row[np.isin(container, apart)]] = False
+    return SetApart(apart.astype(np.int64), np.flatnonzero(in_rest))

@@ -16,6 +16,7 @@ from take.audit.audited import to_jsonl
 from take.audit.release.accuracy import headline, metric_name, score_table, scores
 from take.reuse.records import flatten
 from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.text.characters import Translation, is_misleading
 from take.text.format import count, percent
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 DATA_FILES = "data/train-*.parquet"
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _EXAMPLE_CHARS = 600
-# Characters that are invisible or reorder the text around them.
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _MARKS = re.compile(r"([\\`*_\[\]<>#~&$!])")
 
 
@@ -115,7 +114,19 @@ def _example(distilled: pd.DataFrame, texts: Sequence[str]) -> str:
         if len(row[column]) > _EXAMPLE_CHARS:
             row[column] = row[column][:_EXAMPLE_CHARS] + "…"
     written = json.dumps(row, ensure_ascii=False, indent=2).split("\n")
-    return "\n".join(_UNSEEN.sub(lambda at: f"\\u{ord(at[0]):04x}", line) for line in written)
+    return "\n".join(line.translate(_ESCAPED) for line in written)
+
+
+def _json_escape(character: str) -> str:
+    """As JSON writes it: two escapes for what is beyond U+FFFF."""
+    if not is_misleading(character):
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+_ESCAPED = Translation(_json_escape)
+_REPLACED = Translation(lambda character: "\ufffd" if is_misleading(character) else character)
 
 
 def _accuracy(evidence: CardEvidence) -> dict[str, Any] | None:
@@ -182,7 +193,7 @@ def cells(*values: str) -> str:
 
 
 def _visible(text: object) -> str:
-    return _UNSEEN.sub("\ufffd", " ".join(str(text).split()))
+    return " ".join(str(text).split()).translate(_REPLACED)
 
 
 def _fence(text: str, least: int) -> str:

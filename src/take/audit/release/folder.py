@@ -23,6 +23,7 @@ from take.audit.release.manifest import Reproduction, write_manifest
 from take.errors import InputError, TakeError
 from take.reuse.atomic import atomic_path
 from take.selection.tables import NUMBERS, check_distilled, string_columns
+from take.text.characters import is_invisible
 
 if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport
@@ -36,9 +37,6 @@ _TOTALS = (
 )
 # What begins a formula; Excel in East Asian languages reads wide forms like narrow ones.
 _SIGNS = r"=+\-@＝＋－＠﹦﹢﹣﹫"
-# Unicode's categories of what a spreadsheet may drop from the front of a cell: control characters,
-# characters without width (the byte order mark, U+FEFF, is one), blanks.
-_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}
 
 
 class BlockedReleaseError(TakeError):
@@ -208,10 +206,11 @@ def _formula_start() -> re.Pattern[str]:
 
     Not only the front of a cell: where numbers have a decimal comma, Excel separates cells at ";".
     The quotes of our texts are then inside its cells, where they mean nothing, so a ";" in a text
-    ends a cell and a line break ends a row. `fine;=A1` has a formula in the middle.
+    ends a cell and a line break ends a row. `fine;=A1` has a formula in the middle. A spreadsheet
+    may drop blanks and invisible characters (the byte order mark, U+FEFF, is one) from the front.
     """
     characters = map(chr, range(sys.maxunicode + 1))
-    unseen = {character for character in characters if category(character) in _UNSEEN}
+    unseen = {c for c in characters if is_invisible(c) or category(c) == "Zs"}
     leading = re.escape("".join(sorted(unseen)))
     # Without line breaks: each is a place of its own, and looking past them would be quadratic.
     inner = re.escape("".join(sorted(unseen - set("\t\r\n"))))
