@@ -281,6 +281,7 @@ class Training:
         progress, settings = self.progress, self._settings
         return FineTuningReport(
             language_model=public_name(self._language_model),
+            terms=self._language_model.terms,
             method=settings.method,
             trainable_parameters=sum(p.numel() for p in self._parameters.values()),
             rows=self._rows.counts,
