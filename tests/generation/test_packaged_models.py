@@ -7,6 +7,7 @@ import logging
 import math
 import sys
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +121,7 @@ class TestConversion:
         original = write_gguf(tmp_path / "whole.gguf", adds_bos=adds_bos)
         content = (tmp_path / "whole.gguf").read_bytes()
         cuts = [0, 5, 1000, len(content) // 2, len(content)]
-        parts = [content[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        parts = [content[a:b] for a, b in pairwise(cuts)]
         folder = tmp_path / "converted"
         with caplog.at_level(logging.INFO):
             packaged(place, parts, sha256(content)).convert(folder)

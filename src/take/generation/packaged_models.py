@@ -130,7 +130,7 @@ def convert_gguf(source: Path, folder: Path) -> None:
     model.save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(**place)
     # transformers does not read this entry. Gemma was trained with a start token before every text:
-    # without it, the perplexity of a news sentence is 226 instead of 6.6.
+    # without it, the perplexity of the tests' news sentence is 4,335 instead of 8.3.
     if _metadata(source, "tokenizer.ggml.add_bos_token"):
         tokenizer.add_bos_token = True
     tokenizer.save_pretrained(folder)
