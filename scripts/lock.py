@@ -1,9 +1,10 @@
 """Make the lock files: `make lock`. Needs uv on the PATH.
 
-`requirements.lock` holds every extra, exact versions and hashes. It is installed with
+`requirements.lock` holds every extra but `gemma`, exact versions and hashes. It is installed with
 `pip --no-deps`: it is complete, and torch then brings no CUDA packages along. These are in
 `requirements-cuda.lock`, for machines where pip finds no CPU build of torch. The CPU builds are in
-`requirements-cpu.lock`.
+`requirements-cpu.lock`. Gemma is in `requirements-gemma.lock`, which only `make gemma` installs:
+its terms of use are not an open-source licence.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ torch==2.13.0+cpu
 6f307c2c32d764ffc6ff6893b801fad6d4752f3e67966cb8abf1843427c02604  cp312 aarch64
 """
 
+_GEMMA = "gemma3-270m-"
 _CUDA = re.compile(r"(nvidia|cuda|triton)[a-z0-9-]*==")
 # OpenVINO's telemetry.
 _LEFT_OUT = "openvino-telemetry=="
@@ -64,13 +66,15 @@ def main() -> None:
     ]
     kept = [entry for entry in entries if not entry.startswith(_LEFT_OUT)]
     cuda = [entry for entry in kept if _CUDA.match(entry)]
+    gemma = [entry for entry in kept if entry.startswith(_GEMMA)]
     version, *sums = TORCH_CPU.strip().splitlines()
     if version.removesuffix("+cpu") not in PINS.split():
         raise SystemExit(f"TORCH_CPU has the sums of {version}, PINS another version")
     hashes = [f"--hash=sha256:{line.split()[0]}" for line in sums]
-    _write("requirements.lock", [entry for entry in kept if entry not in cuda])
+    _write("requirements.lock", [entry for entry in kept if entry not in (*cuda, *gemma)])
     _write("requirements-cpu.lock", [" \\\n    ".join([version, *hashes])])
     _write("requirements-cuda.lock", cuda)
+    _write("requirements-gemma.lock", gemma)
 
 
 def _write(name: str, entries: list[str]) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from take.errors import InputError
@@ -21,13 +21,19 @@ that two threads at once (`ThreadRunner`) get models without weights."""
 
 def package_folder(package: str, role: str, requirement: str) -> Path:
     """The folder of an installed package that carries weights; nothing of it is imported."""
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    folder = installed_package(package)
+    if folder is None:
         raise InputError(
             f"the embedded {role}'s package is not installed",
             remedy=f"pip install {requirement} (requirements.lock pins its hash)",
         )
-    return Path(found.origin).parent
+    return folder
+
+
+def installed_package(package: str) -> Path | None:
+    """The folder of a package, found without importing it; None if it is not installed."""
+    found = importlib.util.find_spec(package)
+    return None if found is None or found.origin is None else Path(found.origin).parent
 
 
 def converted_once(root: Path, name: str, title: str, convert: Callable[[Path], None]) -> Path:
@@ -35,20 +41,30 @@ def converted_once(root: Path, name: str, title: str, convert: Callable[[Path], 
     store = KeyedStore(root, "it is converted again")
     with store.lock():
         if not (store.files(name) and store.is_whole(root / name)):
-            _logger.info("Converting %s (once, less than a minute).", title)
+            _logger.info("Converting %s (once, about a minute).", title)
             with store.writing(name) as temporary:
                 convert(temporary)
     return root / name
 
 
 def hub_folder(
-    model: str, revision: str | None, patterns: Sequence[str], role: str, setting: str
+    model: str,
+    revision: str | None,
+    patterns: Sequence[str],
+    role: str,
+    setting: str,
+    *,
+    named: Iterable[str] = ("embedded",),
 ) -> Path:
-    """The local copy of a hub model at one commit; `setting` is its name in globals.yml."""
+    """The local copy of a hub model at one commit; `setting` is its name in globals.yml.
+
+    `named` are the names of models that are neither on the hub nor in a folder.
+    """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model):
         raise InputError(
             f"{role} {model!r} is not known",
-            allowed="'embedded', a local folder, or a hub id such as organisation/model",
+            allowed=f"{', '.join(map(repr, named))}, a local folder, or a hub id such as "
+            "organisation/model",
         )
     if revision is None:
         raise InputError(

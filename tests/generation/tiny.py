@@ -86,3 +86,50 @@ def saved(family: str, folder: Path) -> LanguageModel:
     model(family, len(words)).save_pretrained(folder / family)
     settings = LanguageModelSettings(model=str(folder / family))
     return LanguageModel(settings, folder / "cache")
+
+
+def write_gguf(path: Path, *, adds_bos: bool | None) -> torch.nn.Module:
+    """A Gemma in one GGUF file, fp32, as llama.cpp's converter writes it; the model that is in it.
+
+    `adds_bos` is the file's entry on whether texts begin with a start token; None: no such entry.
+    """
+    import gguf
+
+    words = ["<pad>", "<eos>", "<bos>", "<unk>", *"▁\nabcdefghijklmnopqrstuvwxyz", "th", "▁th"]
+    made = model("gemma", len(words))
+    config = made.config
+    writer = gguf.GGUFWriter(path, "gemma3")
+    writer.add_context_length(128)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(1_000_000.0)
+    writer.add_sliding_window(config.sliding_window)
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(words)
+    writer.add_token_scores([-float(place) for place in range(len(words))])
+    writer.add_token_types([3, 3, 3, 3, *[1] * (len(words) - 4)])
+    writer.add_pad_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_bos_token_id(2)
+    writer.add_unk_token_id(3)
+    if adds_bos is not None:
+        writer.add_add_bos_token(adds_bos)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GEMMA3, config.num_hidden_layers)
+    for name, weights in made.state_dict().items():
+        if name == "lm_head.weight":  # the embeddings again
+            continue
+        stored = names.get_name(name, try_suffixes=(".weight",))
+        # Gemma multiplies by 1 + weight; GGUF files hold the sum.
+        shift = 1.0 if "norm" in name else 0.0
+        writer.add_tensor(stored, weights.numpy() + shift)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return made

@@ -17,7 +17,7 @@ from take.reuse.records import (
     stamp_origin,
 )
 from take.reuse.verify import verify
-from tests.audit.release.released import MADE, privacy
+from tests.audit.release.released import MADE, TUNING, privacy
 from tests.recording import write_record
 
 ORIGIN = Origin(
@@ -206,7 +206,7 @@ def release(folder: Path) -> Path:
     (folder / "README.md").write_text("# A card")
     (folder / "data/rows.bin").write_bytes(bytes(range(256)))
     facts = {"corpus": "films", "budget": "2/class", "rows": 4}
-    write_manifest(folder, **facts, privacy=privacy(), reproduction=MADE)
+    write_manifest(folder, **facts, fine_tuning=TUNING, privacy=privacy(), reproduction=MADE)
     return folder
 
 

@@ -101,7 +101,7 @@ def estimate_run(
     """What a run of the pipeline would take; `from_scratch`: as if nothing had been made before.
 
     What cannot be run is refused as the run would refuse it. One thing is written if it does not
-    exist yet: the embedded language model, converted, which every run needs.
+    exist yet: the language model from its package, converted, which every run needs.
     """
     begun = time.perf_counter()
     logging.disable(logging.INFO)  # of the steps that are only measured

@@ -27,7 +27,7 @@ from take.generation.finetuning.training import training_key
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths
 from take.generation.sampling.writer import row_key
-from take.generation.template import Template
+from take.generation.template import Template, plain_ids
 from take.generation.vocabulary import Vocabulary, vocabulary_of
 from take.reuse.records import record_path
 from take.rows.arrays import Int64
@@ -141,7 +141,7 @@ class Rates:
         from take.generation.finetuning.updates import text_losses
 
         tokenizer, length = plan.language_model.load_tokenizer(), int(np.median(plan.lengths))
-        ids = tokenizer("it is what it is and so on " * length)["input_ids"][:length]
+        ids = plain_ids(tokenizer, "it is what it is and so on " * length)[:length]
         texts = [tokenizer.decode(ids)] * _READ_TEXTS
         text_losses(model, tokenizer, texts[:1])
         seconds = [_timed(lambda: text_losses(model, tokenizer, texts))[0] for _ in range(3)]

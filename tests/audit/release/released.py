@@ -37,6 +37,7 @@ MADE = Reproduction(
     inputs={"raw_corpus": "c" * 64, "language_model": "d" * 64},
     made_at="2026-11-16T12:00:00+00:00",
 )
+TERMS = "Small_LM is provided under terms found at example.org/terms"
 ABOUT = About(
     licence="cc-by-4.0",
     licence_note="Named in the archive.",
@@ -67,6 +68,9 @@ def _value(kind: Any) -> Any:
     if get_origin(kind) in (dict, list):
         return get_origin(kind)()
     return {float: 0.5, int: 1, str: "x", bool: False}[kind]
+
+
+TUNING = filled(FineTuningReport, language_model="Small_LM (4-bit)")
 
 
 def check(name: str, verdict: str = "pass", overridden: str | None = None) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def facts(names: list[str] = NAMES, **given: Any) -> CardEvidence:
         "selection_report": filled(SelectionReport, selector="exam", budget="2/class", rows=4),
         "distillation_report": filled(DistillationReport),
         "pool_quality": filled(PoolQuality, generated=8_000, rows=5_000),
-        "fine_tuning_report": filled(FineTuningReport, language_model="Small_LM (4-bit)"),
+        "fine_tuning_report": TUNING,
         "privacy": privacy(),
         "balance": balance(),
         "accuracy_summary": None,
@@ -195,6 +199,7 @@ def released(evidence: CardEvidence | None = None, **given: Any) -> Release:
         "card": dataset_card(evidence),
         "page": f"<!doctype html>\n<title>films</title>\n{' '.join(evidence.digests)}",
         "lineage_totals": totals(evidence.distilled),
+        "fine_tuning": evidence.fine_tuning_report,
         "privacy": evidence.privacy,
         "balance": evidence.balance,
         "corpus": evidence.corpus_report.corpus,

@@ -119,6 +119,7 @@ def test_verify_finds_rows_that_were_exchanged_with_all_their_checksums(tmp_path
         corpus=manifest.corpus,
         budget=manifest.budget,
         rows=manifest.rows,
+        fine_tuning=released().fine_tuning,
         privacy=released().privacy,
         reproduction=released().reproduction,
     )

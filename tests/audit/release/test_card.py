@@ -19,6 +19,8 @@ from take.selection.describe.distillation_report import (
 )
 from tests.audit.release.released import (
     MADE,
+    TERMS,
+    TUNING,
     balance,
     check,
     corpus_report,
@@ -192,6 +194,18 @@ def test_it_says_how_the_rows_were_made() -> None:
     assert "selector `exam` chose 4 (budget `2/class`" in text
     assert "`selection.seed` 7" in text
     assert "`scoring.seed` 3" in text
+
+
+def test_terms_of_the_language_model_come_first_and_with_its_name() -> None:
+    tuning = TUNING.model_copy(update={"terms": TERMS})
+    card = dataset_card(facts(fine_tuning_report=tuning))
+    shown = "Small\\_LM is provided under terms found at example.org/terms."
+    assert f"- Language model: **Small\\_LM (4-bit)**. {shown}\n" in card.split("\n## ")[0]
+    licence = section(card, "Licence and provenance")
+    assert f"| language model | Small\\_LM (4-bit). {shown} |" in licence
+    without = dataset_card(facts())
+    assert "- Language model:" not in without
+    assert "| language model | Small\\_LM (4-bit) |" in section(without, "Licence and provenance")
 
 
 @pytest.mark.parametrize(

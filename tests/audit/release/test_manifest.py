@@ -16,7 +16,7 @@ from take.audit.release.manifest import (
     is_release,
     write_manifest,
 )
-from tests.audit.release.released import MADE, check, privacy
+from tests.audit.release.released import MADE, TERMS, TUNING, check, privacy
 
 
 @pytest.fixture
@@ -32,7 +32,13 @@ def folder(tmp_path: Path) -> Path:
 def write(place: Path, made: Reproduction = MADE) -> Manifest:
     found = privacy(check("pii", "block", "J. Doe: made up"), check("verbatim"))
     return write_manifest(
-        place, corpus="films", budget="2/class", rows=4, privacy=found, reproduction=made
+        place,
+        corpus="films",
+        budget="2/class",
+        rows=4,
+        fine_tuning=TUNING.model_copy(update={"terms": TERMS}),
+        privacy=found,
+        reproduction=made,
     )
 
 
@@ -41,6 +47,7 @@ def test_it_says_what_is_there_and_how_it_was_made(folder: Path) -> None:
     assert list(found.files) == ["README.md", "data/rows.bin"]
     assert found.files["data/rows.bin"].bytes == 256
     assert (found.corpus, found.budget, found.rows) == ("films", "2/class", 4)
+    assert (found.language_model, found.language_model_terms) == ("Small_LM (4-bit)", TERMS)
     assert (found.verdict, found.blocked) == ("block", False)
     assert found.overrides == {"pii": "J. Doe: made up"}
     assert found.parameters["select_rows"]["distillation"]["selection"]["seed"] == 7

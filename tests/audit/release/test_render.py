@@ -177,6 +177,14 @@ def test_epsilon_is_stated_with_what_it_covers() -> None:
     assert "Differential privacy was not used" not in words
 
 
+def test_terms_of_the_language_model_are_shown() -> None:
+    made = evidence()
+    tuning = made.fine_tuning_report.model_copy(update={"terms": "Under terms at example.org"})
+    page = render_page(dataclasses.replace(made, fine_tuning_report=tuning), release=True)
+    assert "<dt>Terms of the language model</dt><dd>Under terms at example.org</dd>" in page
+    assert "Terms of the language model" not in render_page(made, release=True)
+
+
 def test_optional_parts_may_be_missing() -> None:
     made = evidence()
     optional = dict.fromkeys(

@@ -28,6 +28,7 @@ from take.text.characters import is_invisible
 if TYPE_CHECKING:
     from take.audit.balance.report import BalanceReport
     from take.audit.privacy.report import PrivacyReport
+    from take.generation.finetuning.fine_tuning_report import FineTuningReport
 
 _OVERRIDE = "audit.gate.override"
 # Columns that name no training row; other lineage tables do.
@@ -55,6 +56,7 @@ class Release:
     """HTML, without source texts."""
     lineage_totals: pd.DataFrame
     """How much each row represents; names no training row."""
+    fine_tuning: FineTuningReport
     privacy: PrivacyReport
     balance: BalanceReport
     corpus: str
@@ -103,6 +105,7 @@ def write_release(release: Release, folder: Path) -> None:
             corpus=release.corpus,
             budget=release.budget,
             rows=len(release.distilled),
+            fine_tuning=release.fine_tuning,
             privacy=release.privacy,
             reproduction=release.reproduction,
         )

@@ -21,6 +21,7 @@ from take.reuse.records import FileEntry, files_of
 
 if TYPE_CHECKING:
     from take.audit.privacy.report import PrivacyReport
+    from take.generation.finetuning.fine_tuning_report import FineTuningReport
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
@@ -86,6 +87,8 @@ class Manifest(Frozen):
     corpus: str
     budget: str = Field(description="as it was set")
     rows: int = Field(description="distilled rows")
+    language_model: str = Field(default="", description="that generated them")
+    language_model_terms: str = Field(default="", description="of use, where TAKE knows any")
     verdict: Literal["pass", "review", "block"] = Field(description="of the privacy checks")
     blocked: bool
     overrides: dict[str, str] = Field(description="check → who overrode it, and why")
@@ -105,6 +108,7 @@ def write_manifest(
     corpus: str,
     budget: str,
     rows: int,
+    fine_tuning: FineTuningReport,
     privacy: PrivacyReport,
     reproduction: Reproduction,
 ) -> Manifest:
@@ -114,6 +118,8 @@ def write_manifest(
         corpus=corpus,
         budget=budget,
         rows=rows,
+        language_model=fine_tuning.language_model,
+        language_model_terms=fine_tuning.terms,
         verdict=privacy.verdict,
         blocked=privacy.blocked,
         overrides={c.name: c.overridden for c in privacy.checks if c.overridden},

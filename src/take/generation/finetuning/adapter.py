@@ -16,6 +16,7 @@ from typing import Any
 from take.errors import InputError
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.language_models import LanguageModel, load_causal_model
+from take.generation.packaged_models import PACKAGED
 from take.model_files import LOADING
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -25,7 +26,7 @@ BASE_MODEL = "base_model.json"
 def public_name(language_model: LanguageModel) -> str:
     """The model's title, without the folders of this machine."""
     model = language_model.settings.model
-    is_folder = model != "embedded" and Path(model).is_dir()
+    is_folder = model not in PACKAGED and Path(model).is_dir()
     return Path(model).resolve().name if is_folder else language_model.title
 
 

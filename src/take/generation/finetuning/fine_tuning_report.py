@@ -57,6 +57,8 @@ class FineTuningReport(Frozen):
     """The numbers of one fine-tuning."""
 
     language_model: str
+    terms: str = ""
+    """Of use of the language model; empty where TAKE knows none beyond an open-source licence."""
     method: str
     precision: str = "float32"
     """Of matrix products."""

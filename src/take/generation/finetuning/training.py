@@ -296,6 +296,7 @@ class Training:
         progress, settings = self.progress, self._settings
         return FineTuningReport(
             language_model=public_name(self._language_model),
+            terms=self._language_model.terms,
             method=settings.method,
             precision=settings.used_precision,
             vocabulary=self._vocabulary,

@@ -101,8 +101,8 @@ def create_pipeline(evaluation: Literal["known", "evaluation"] = "known") -> Pip
                 export_release,
                 [
                     *("distilled", "lineage_totals", "corpus_report", "selection_report"),
-                    *("privacy_report", "balance_report", "dataset_card", "release_page"),
-                    "provenance",
+                    *("fine_tuning_report", "privacy_report", "balance_report", "dataset_card"),
+                    *("release_page", "provenance"),
                 ],
                 "release",
             ),
