@@ -71,20 +71,23 @@ def test_many_labels_have_a_few_rivals_that_are_always_the_same() -> None:
     assert len({other for found in drawn for other in found}) > 50
 
 
+COLUMNS = (["a warm film", "the plot"], ["is dull", "it is old"])
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return Vocabulary.of(COLUMNS, template("pair"))
+
+
+@pytest.fixture(scope="module")
+def few(vocabulary: Vocabulary):
+    cut = model("llama", len(tokenizer("llama")))
+    vocabulary.cut(cut)
+    return load_decoder("torch", cut)
+
+
 class TestPairs:
     """With few tokens to choose from, random weights end both texts soon."""
-
-    COLUMNS = (["a warm film", "the plot"], ["is dull", "it is old"])
-
-    @pytest.fixture(scope="class")
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary.of(self.COLUMNS, template("pair"))
-
-    @pytest.fixture(scope="class")
-    def few(self, vocabulary: Vocabulary):
-        cut = model("llama", len(tokenizer("llama")))
-        vocabulary.cut(cut)
-        return load_decoder("torch", cut)
 
     def rows(self, few, vocabulary: Vocabulary, strength: float, label: int = 0) -> pd.DataFrame:
         labels = [label, *rival_labels(label, len(LABELS), 3, seed=0)]
@@ -99,7 +102,7 @@ class TestPairs:
         assert len(finished) > 20
         assert finished["raw"].str.count("\n").eq(1).all()
         assert finished["tokens"].between(2, 60).all()
-        letters = set("".join(map("".join, self.COLUMNS))) | set("".join(LABELS)) | {"\n"}
+        letters = set("".join(map("".join, COLUMNS))) | set("".join(LABELS)) | {"\n"}
         assert set("".join(rows["raw"])) <= letters
 
     def test_the_first_text_does_not_depend_on_guidance(self, few, vocabulary: Vocabulary) -> None:

@@ -57,7 +57,7 @@ class FineTuningSettings(Frozen):
     """The adapter counts alpha / rank times."""
     lora_dropout: float = Field(default=0.0, ge=0, lt=1)
 
-    token_budget: int = Field(default=40_000, ge=1, le=10**12)
+    token_budget: int = Field(default=80_000, ge=1, le=10**12)
     """Tokens of prompts and texts to train on, all epochs together; a large corpus is cut to it,
     evenly over classes, a small one repeats up to max_epochs."""
     max_epochs: int = Field(default=3, ge=1, le=1000)

@@ -39,14 +39,14 @@ class SamplingSettings(Frozen):
     """Rows generated per row wanted, at most, in a class."""
     seed: int = Field(default=0, ge=0, lt=2**32)
 
-    temperature: float = Field(default=0.85, gt=0, le=5)
+    temperature: float = Field(default=1.0, gt=0, le=5)
     top_p: float = Field(default=0.95, gt=0, le=1)
     """1 keeps the whole tail."""
     top_k: int | None = Field(default=200, ge=1)
     """Most likely tokens to choose from; none: all."""
     repetition_penalty: float = Field(default=1.0, ge=1, le=5)
     """A token already written is this much less likely."""
-    guidance: float = Field(default=0.0, ge=0, le=10)
+    guidance: float = Field(default=0.5, ge=0, le=10)
     """γ: how much the label's logits count against the other labels'; 0: not at all."""
     rivals: int = Field(default=3, ge=1, le=100)
     """Other labels in the guidance, at most: each costs one more pass of the model."""
