@@ -48,8 +48,9 @@ def test_the_listed_rows_are_the_heaviest_of_the_plan():
     for target in range(40):
         expected = np.argsort(-gamma[:, target], kind="stable")[:4]
         np.testing.assert_array_equal(table.row[table.target == target], expected)
+        # float32 products are rounded otherwise in blocks of another size, by some processors.
         np.testing.assert_allclose(
-            table.mass[table.target == target], gamma[expected, target], rtol=1e-9
+            table.mass[table.target == target], gamma[expected, target], rtol=1e-5
         )
 
 
