@@ -219,7 +219,12 @@ def tune_cross_encoder(
     pairs = rows.texts.is_pair
     return Tuned(
         CrossEncoder.of(classes, pretrained, converged.model.module, pairs=pairs),
-        learner.title,
+        _public(learner.title, settings.model),
         converged.epochs,
         resolved(settings.precision),
     )
+
+
+def _public(title: str, model: str) -> str:
+    """A title without the folders of this machine."""
+    return title.replace(model, Path(model).resolve().name) if Path(model).is_dir() else title

@@ -72,6 +72,17 @@ class VerifierSettings(Frozen):
             max_epochs=self.max_epochs, patience=self.patience, batch_rows=self.batch_rows
         )
 
+    def likely_reads(self, n_rows: int, *, pairs: bool) -> int:
+        """Rows, with repeats, that a cross-encoder reads in training; 0 where a probe will do.
+
+        Before anything is trained that is a guess: a linear probe cannot judge pairs.
+
+        >>> VerifierSettings(max_rows=500).likely_reads(2000, pairs=True)
+        1500
+        """
+        is_likely = self.kind == "cross_encoder" or (self.kind == "auto" and pairs)
+        return self.max_epochs * min(n_rows, self.max_rows) if is_likely else 0
+
 
 class Scores(Frozen):
     """How well a model predicts held-out train rows."""
