@@ -167,6 +167,6 @@ def test_a_new_table_or_file_is_one_or_the_other() -> None:
     }
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}
-    assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter", "verifier"}
+    assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter", "generation.verifier"}
     logged = {name for name, entry in CATALOG.items() if "take" in entry["metadata"]}
     assert rows & logged == {"budget_curve", *scores} - {"evaluation_cells", "benchmark_cells"}

@@ -73,8 +73,8 @@ def pool_figure(report: PoolQuality) -> Any:
         ),
         (
             "Does the text match its label?",
-            f"Share of rows for which {_verifier(report)} predicts the given label; grey: real rows "
-            "that it was not trained on. Orange near grey: the language model follows its labels.",
+            f"Share of rows for which {_verifier(report)} predicts the given label; grey: real "
+            "rows it was not trained on. Orange near grey: the language model follows its labels.",
         ),
         (
             "Variety",

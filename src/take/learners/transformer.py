@@ -138,9 +138,7 @@ class TransformerLearner:
 class TransformerModel(Model):
     """A fine-tuned transformer."""
 
-    def __init__(
-        self, module: Any, pretrained: Pretrained, *, pairs: bool, n_classes: int
-    ) -> None:
+    def __init__(self, module: Any, pretrained: Pretrained, *, pairs: bool, n_classes: int) -> None:
         self.module, self._pretrained = module, pretrained
         self.pairs, self._n_classes = pairs, n_classes
 

@@ -30,7 +30,9 @@ def pair_corpus(n_rows: int, seed: int = 0) -> pd.DataFrame:
     sides = []
     for side in (0, 1):
         texts, labels = toy.sentences(4 * n_rows, 2 * seed + side)
-        by_mood = [[t for t, label in zip(texts, labels, strict=True) if label == m] for m in (0, 1)]
+        by_mood = [
+            [t for t, label in zip(texts, labels, strict=True) if label == m] for m in (0, 1)
+        ]
         sides.append([by_mood[mood].pop() for mood in moods[:, side]])
     return table({"text_a": sides[0], "text_b": sides[1]}, moods.all(axis=1).astype(np.int64))
 

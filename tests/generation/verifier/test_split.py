@@ -14,7 +14,9 @@ from take.text.related import RelatedRows
 def numbered(n_rows: int) -> tuple[list[tuple[str, ...]], np.ndarray]:
     """Rows of eight random words, each also as a phrase of its first five words."""
     random = np.random.default_rng(0)
-    words = [f"{a}{b}" for a in "bdfgklmnprstvz" for b in ("ala", "ebe", "iki", "omo", "unu", "ysy")]
+    words = [
+        f"{a}{b}" for a in "bdfgklmnprstvz" for b in ("ala", "ebe", "iki", "omo", "unu", "ysy")
+    ]
     whole = [" ".join(random.choice(words, 8)) for _ in range(n_rows // 2)]
     phrases = [" ".join(text.split()[:5]) for text in whole]
     return [(text,) for text in (*whole, *phrases)], np.arange(n_rows) % 3

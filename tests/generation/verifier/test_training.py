@@ -17,7 +17,9 @@ from .conftest import EXACT, embedded, pair_corpus, single_corpus
 pytestmark = pytest.mark.tiny_lm
 
 
-def test_where_the_label_depends_on_both_texts_a_cross_encoder_is_chosen(settings, tmp_path) -> None:
+def test_where_the_label_depends_on_both_texts_a_cross_encoder_is_chosen(
+    settings, tmp_path
+) -> None:
     corpus = pair_corpus(1500)
     vectors = embedded(corpus, shows_mood=False)
     trained = train_verifier(corpus, vectors, settings, EXACT)

@@ -46,8 +46,8 @@ class PoolEvidence:
     pool: pd.DataFrame
     """The kept rows: id, text or text_a and text_b, label, label_name, verifier_label, …"""
     judged: pd.DataFrame
-    """Every generated row: label, prompt_label, reason ("" if kept), texts, verifier_label (NA if it
-    was dropped before labels were checked)."""
+    """Every generated row: label, prompt_label, reason ("" if kept), texts, verifier_label (NA if
+    labels were not checked any more)."""
     pool_embeddings: Embeddings
     corpus: pd.DataFrame
     """id, text or text_a and text_b, label, label_name."""
@@ -55,7 +55,7 @@ class PoolEvidence:
     seen: Bools
     """The corpus rows the language model was fine-tuned on."""
     verifier: VerifierReport | None = None
-    """What predicted labels, and how often that is right; without it, real rows have no agreement."""
+    """What predicted labels, and how often it is right; without it, real rows have no agreement."""
 
     def __post_init__(self) -> None:
         _refuse(len(self.pool) == 0, "pool", "it has no rows", "at least one row")

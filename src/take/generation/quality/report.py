@@ -103,7 +103,7 @@ class Agreement(Frozen):
     """Share of the generated rows that passed every other check for which the verifier predicts the
     label of the prompt: how well the language model follows the label."""
     after: float | None
-    """Share of the kept rows whose label the verifier predicts, after contradicted rows were dropped
+    """Share of the kept rows whose label the verifier predicts, after contradicted ones were dropped
     or relabelled; partly an effect of that filter."""
     corpus: float | None
     """The same share among real rows that the verifier was not trained on, with the mix of classes
@@ -116,7 +116,7 @@ class VerifierQuality(Frozen):
     name: str
     """Which verifier: probe or cross-encoder."""
     accuracy: float | None
-    """Share of held-out train rows whose label it predicts; none where no rows could be held out."""
+    """Share of held-out train rows whose label it predicts; none where none could be held out."""
     macro_f1: float | None
     """Mean of F₁ over classes on the same rows."""
     held_out_rows: int

@@ -92,7 +92,7 @@ class Candidate:
     name: str
     row: TextRow
     label: int = 0
-    """Of its prompt, or the verifier's if it was relabelled: the class whose share it counts for."""
+    """Of its prompt, or the verifier's if it was relabelled: it counts for that class's share."""
     copy: Verdict | None = None
     """Whether it copies train or evaluation rows."""
     vectors: Float32 | None = None

@@ -55,7 +55,9 @@ class Reference:
             raise ValueError(f"embeddings have {n_rows} rows, the corpus has {len(self.corpus)}")
         names = class_names(self.corpus)
         if list(self.verifier.classes) != names:
-            raise ValueError(f"the verifier's classes are {list(self.verifier.classes)}, not {names}")
+            raise ValueError(
+                f"the verifier's classes are {list(self.verifier.classes)}, not {names}"
+            )
         if not 0 <= self.min_tokens <= self.max_tokens:
             raise ValueError(f"min_tokens is {self.min_tokens}, max_tokens is {self.max_tokens}")
         if not all(self.markers):

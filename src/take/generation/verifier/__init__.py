@@ -1,1 +1,1 @@
-"""The verifier: what predicts the label of a generated row, and how often it is right (METHOD §2)."""
+"""The verifier: predicts the labels of generated rows, and how often it is right (METHOD §2)."""

@@ -12,9 +12,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, cast
 
-import numpy as np
 import pandas as pd
 
 from take.encoder.embeddings import Embeddings
@@ -34,7 +33,7 @@ from take.learners.pretrained import Pretrained
 from take.learners.transformer import TransformerLearner, TransformerModel
 from take.precision import Precision, resolved
 from take.rows.arrays import Float32, Int64
-from take.rows.labelled import class_ids, class_names, task_of, text_columns
+from take.rows.labelled import class_ids, class_names, text_columns
 from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
@@ -190,18 +189,15 @@ def _fit_probe(corpus: _Corpus, settings: VerifierSettings) -> Probe:
         validation = corpus.part(split.validation)
         known = embeddings.subset(split.validation)
         vectors[validation.texts] = known.read(0, len(validation))
-    kind = "siamese_lr" if rows.texts.is_pair else "lr"
+    kind: Literal["lr", "siamese_lr"] = "siamese_lr" if rows.texts.is_pair else "lr"
     learner = LinearLearner(
         LinearSettings(kind=kind, features="phi"), WordCounts(), phi=_Known(vectors)
     )
     if validation is None:
         model = learner.fit(rows, settings.seed)
     else:
-        model = learner.fit_to_convergence(
-            rows, validation, settings.seed, settings.limits
-        ).model
-    assert isinstance(model, LinearModel)
-    return Probe(corpus.classes, *model.coefficients())
+        model = learner.fit_to_convergence(rows, validation, settings.seed, settings.limits).model
+    return Probe(corpus.classes, *cast(LinearModel, model).coefficients())
 
 
 def tune_cross_encoder(
@@ -215,10 +211,9 @@ def tune_cross_encoder(
     pretrained = Pretrained(settings.transformer, folder)
     learner = TransformerLearner(settings.transformer, pretrained)
     converged = learner.fit_to_convergence(rows, validation, settings.seed, settings.limits)
-    assert isinstance(converged.model, TransformerModel)
-    pairs = rows.texts.is_pair
+    module = cast(TransformerModel, converged.model).module
     return Tuned(
-        CrossEncoder.of(classes, pretrained, converged.model.module, pairs=pairs),
+        CrossEncoder.of(classes, pretrained, module, pairs=rows.texts.is_pair),
         _public(learner.title, settings.model),
         converged.epochs,
         resolved(settings.precision),

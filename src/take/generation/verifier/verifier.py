@@ -1,8 +1,8 @@
 """A trained verifier: probabilities of labels, and its folder.
 
-    verifier.json                                       which kind, its classes, how it reads texts
-    weights.safetensors                                 W and b of a probe, or of the last layer
-    config.json, tokenizer.json, model.safetensors      the rest of a cross-encoder
+verifier.json                                       which kind, its classes, how it reads texts
+weights.safetensors                                 W and b of a probe, or of the last layer
+config.json, tokenizer.json, model.safetensors      the rest of a cross-encoder
 """
 
 from __future__ import annotations

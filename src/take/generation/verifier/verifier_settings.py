@@ -20,7 +20,7 @@ TITLES: Mapping[VerifierKind, str] = {"probe": "probe", "cross_encoder": "cross-
 
 
 class VerifierSettings(Frozen):
-    """`verifier` within `params:generation`. No limit is one of time: the same rows, the same model.
+    """`verifier` within `params:generation`. Limits are of rows and epochs, never of time.
 
     >>> VerifierSettings(max_epochs=2).limits.max_epochs
     2

@@ -75,8 +75,6 @@ def create_pipeline() -> Pipeline:
             "generator_rows",
             "canaries",
             "fine_tuning_report",
-            "verifier",
-            "verifier_report",
             "pool",
             "ledger",
             "pool_embeddings",
