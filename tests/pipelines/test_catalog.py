@@ -20,7 +20,8 @@ NOT_MADE = (
     *("search_folder", "cell_folder"),  # work folders
     *("provenance", "known_cells", "known_outcomes"),  # made from other entries, if these exist
 )
-ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
+# Too large to keep many.
+ONE_VERSION = ("adapter", "embeddings", "generation.verifier", "influence", "pool_embeddings")
 
 
 def catalog() -> dict[str, dict[str, Any]]:

@@ -103,7 +103,7 @@ class Agreement(Frozen):
     """Share of the generated rows that passed every other check for which the verifier predicts the
     label of the prompt: how well the language model follows the label."""
     after: float | None
-    """Share of the kept rows whose label the verifier predicts, after contradicted ones were dropped
+    """Share of the kept rows whose label the verifier predicts, after others were dropped
     or relabelled; partly an effect of that filter."""
     corpus: float | None
     """The same share among real rows that the verifier was not trained on, with the mix of classes
