@@ -150,7 +150,15 @@ def _classes(reports: Reports) -> None:
         for corpus, report in reports.items()
         for name, part in report["classes"].items()
     ]
-    head = ["corpus", "class", "rows", "verifier agrees", "on held-out real rows", "words (real)", "r̄ ×"]
+    head = [
+        "corpus",
+        "class",
+        "rows",
+        "verifier agrees",
+        "on held-out real rows",
+        "words (real)",
+        "r̄ ×",
+    ]
     print_table(head, rows)
 
 

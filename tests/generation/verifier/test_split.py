@@ -66,8 +66,9 @@ def test_the_limit_leaves_every_class_and_depends_on_the_seed_alone() -> None:
     labels[[5, 17, 30]] = 1
     few = VerifierSettings(held_out_rows=20, max_rows=10)
     split = split_rows(rows, labels, few)
-    assert len(split.train) == 10
-    assert set(labels[split.train]) == {0, 1}
+    assert len(split.tuned) == 10
+    assert set(labels[split.tuned]) == {0, 1}
+    assert set(split.tuned) < set(split.train)
     again = split_rows(rows, labels, few)
     for part, same in zip(parts(split), parts(again), strict=True):
         assert (part == same).all()

@@ -22,8 +22,11 @@ def test_where_the_label_depends_on_both_texts_a_cross_encoder_is_chosen(
 ) -> None:
     corpus = pair_corpus(1500)
     vectors = embedded(corpus, shows_mood=False)
+    settings = settings.model_copy(update={"max_rows": 1000})
     trained = train_verifier(corpus, vectors, settings, EXACT)
     report = trained.report
+    assert report.trained_rows == report.cross_encoder.trained_rows == 1000
+    assert report.probe.trained_rows > 1000
     assert report.kind == "cross_encoder"
     assert report.probe.accuracy < 0.65  # chance is 0.5
     assert report.cross_encoder.accuracy > 0.85

@@ -22,6 +22,7 @@ from take.text.related import RelatedRows
 
 _LARGEST_HELD_OUT_SHARE = 0.2  # of a class: most of a small corpus is trained on
 _LARGEST_VALIDATION_SHARE, _MOST_VALIDATION_ROWS = 0.1, 1000
+_PROBE_ROWS = 20_000  # bounds memory; more would hardly help a linear model
 _LEAST_LEFT = 0.5  # of the rows, after those drawn and their relatives are taken away
 
 
@@ -30,6 +31,9 @@ class VerifierSplit:
     """Positions of corpus rows, in order. A part may be empty, but for the first."""
 
     train: Int64
+    """At most 20,000, for the probe."""
+    tuned: Int64
+    """As many of them as `max_rows` allows, for the cross-encoder."""
     validation: Int64
     held_out: Int64
 
@@ -54,10 +58,18 @@ def split_rows(
     held_out, rest = _drawn(labels, usable, related, share, seed, "verifier held-out rows")
     nothing = np.empty(0, dtype=np.int64)
     if not len(held_out):
-        return VerifierSplit(_at_most(settings, np.arange(len(labels)), labels), nothing, nothing)
+        return _parts(settings, labels, np.arange(len(labels)), nothing, nothing)
     share = min(_LARGEST_VALIDATION_SHARE, _MOST_VALIDATION_ROWS / max(1, int(rest.sum())))
     validation, rest = _drawn(labels, rest, related, share, seed, "verifier validation rows")
-    return VerifierSplit(_at_most(settings, np.flatnonzero(rest), labels), validation, held_out)
+    return _parts(settings, labels, np.flatnonzero(rest), validation, held_out)
+
+
+def _parts(
+    settings: VerifierSettings, labels: Int64, rest: Int64, validation: Int64, held_out: Int64
+) -> VerifierSplit:
+    train = _at_most(_PROBE_ROWS, rest, labels, settings.seed)
+    tuned = _at_most(settings.max_rows, train, labels, settings.seed)
+    return VerifierSplit(train, tuned, validation, held_out)
 
 
 def _drawn(
@@ -79,9 +91,9 @@ def _drawn(
     return np.empty(0, dtype=np.int64), usable
 
 
-def _at_most(settings: VerifierSettings, rows: Int64, labels: Int64) -> Int64:
-    """As many of the rows as the settings allow: at random, with one of each class at least."""
-    order = rng(settings.seed, "verifier training rows").permutation(rows)
+def _at_most(count: int, rows: Int64, labels: Int64, seed: int) -> Int64:
+    """At most `count` of the rows: at random, but one of each class at least."""
+    order = rng(seed, "verifier training rows").permutation(rows)
     firsts = np.unique(labels[order], return_index=True)[1]
     order = np.concatenate([order[firsts], np.delete(order, firsts)])
-    return np.sort(order[: max(settings.max_rows, len(firsts))])
+    return np.sort(order[: max(count, len(firsts))])

@@ -1,6 +1,7 @@
 """Training the verifier: a probe, and a cross-encoder where the probe is weak.
 
-Both are trained on the same train rows and measured on the same held-out ones (`split`). Agreement
+Both are measured on the same held-out train rows, and trained on none that is related to one; the
+cross-encoder on a part of the probe's rows, because each costs it more (`split`). Agreement
 with a verifier that is right on 62 % of real rows says little about generated rows: so its accuracy
 goes with every figure that depends on it.
 """
@@ -86,12 +87,13 @@ class _Corpus:
         texts = Texts.of(*([column[row] for row in rows] for column in self.columns))
         return TrainingRows(texts, self.labels[rows], len(self.classes))
 
-    def scores(self, verifier: Verifier, seconds: float) -> Scores:
+    def scores(self, verifier: Verifier, trained_rows: int, seconds: float) -> Scores:
         """On the held-out rows."""
         rows = self.split.held_out
         texts = self.part(rows).texts
         predicted = predicted_labels(verifier, texts, self.embeddings.subset(rows))
-        return Scores.of(self.labels[rows], predicted, len(self.classes), seconds)
+        n_classes = len(self.classes)
+        return Scores.of(self.labels[rows], predicted, n_classes, trained_rows, seconds)
 
 
 def train_verifier(
@@ -112,7 +114,9 @@ def train_verifier(
     started = time.perf_counter()
     probe = _fit_probe(parts, settings)
     can_be_tuned = bool(len(split.held_out) and len(split.validation))
-    scores = parts.scores(probe, _since(started)) if len(split.held_out) else None
+    scores = None
+    if len(split.held_out):
+        scores = parts.scores(probe, len(split.train), _since(started))
     report = VerifierReport(
         kind="probe",
         title="logistic regression on φ",
@@ -138,17 +142,17 @@ def train_verifier(
         "Verifier: %s. Training a cross-encoder (%s) on %s rows.",
         report.summary(),
         settings.model,
-        f"{len(split.train):,}",
+        f"{len(split.tuned):,}",
     )
-    rows, validation = parts.part(split.train), parts.part(split.validation)
+    rows, validation = parts.part(split.tuned), parts.part(split.validation)
     started = time.perf_counter()
     tuned = (tune or tune_cross_encoder)(rows, validation, parts.classes, settings)
-    better = parts.scores(tuned.verifier, _since(started))
+    better = parts.scores(tuned.verifier, len(rows), _since(started))
     tried = {"cross_encoder": better, "epochs": tuned.epochs, "precision": tuned.precision}
     report = report.model_copy(update=tried)
     if settings.kind == "auto" and scores is not None and better.accuracy <= scores.accuracy:
         return _logged(TrainedVerifier(probe, report))
-    chosen = {"kind": "cross_encoder", "title": tuned.title}
+    chosen = {"kind": "cross_encoder", "title": tuned.title, "trained_rows": len(rows)}
     return _logged(TrainedVerifier(tuned.verifier, report.model_copy(update=chosen)))
 
 

@@ -22,8 +22,8 @@ TITLES: Mapping[VerifierKind, str] = {"probe": "probe", "cross_encoder": "cross-
 class VerifierSettings(Frozen):
     """`verifier` within `params:generation`. Limits are of rows and epochs, never of time.
 
-    >>> VerifierSettings(max_epochs=2).limits.max_epochs
-    2
+    >>> VerifierSettings(max_epochs=5).limits.max_epochs
+    5
     """
 
     kind: Literal["auto", "probe", "cross_encoder"] = "auto"
@@ -33,9 +33,9 @@ class VerifierSettings(Frozen):
     """Accuracy of the probe on held-out rows below which `auto` trains a cross-encoder."""
     held_out_rows: int = Field(default=2000, ge=0, le=1_000_000)
     """Train rows that no verifier is trained on: its accuracy is measured on them."""
-    max_rows: int = Field(default=20_000, ge=1)
-    """Rows to train on at most, drawn at random; the probe is trained on the same ones."""
-    max_epochs: int = Field(default=3, ge=1, le=100)
+    max_rows: int = Field(default=8000, ge=1)
+    """Rows that a cross-encoder is trained on at most, drawn at random from those of the probe."""
+    max_epochs: int = Field(default=2, ge=1, le=100)
     """Passes of a cross-encoder over them at most."""
     patience: int = Field(default=2, ge=1, le=100)
     """Evaluations of the validation rows, two in an epoch, without a gain that end its training."""
@@ -67,7 +67,7 @@ class VerifierSettings(Frozen):
 
     @property
     def limits(self) -> ConvergenceSettings:
-        """When its training ends. Rows are counted by the split, for probe and cross-encoder."""
+        """When its training ends."""
         return ConvergenceSettings(
             max_epochs=self.max_epochs, patience=self.patience, batch_rows=self.batch_rows
         )
@@ -78,7 +78,7 @@ class VerifierSettings(Frozen):
         Before anything is trained that is a guess: a linear probe cannot judge pairs.
 
         >>> VerifierSettings(max_rows=500).likely_reads(2000, pairs=True)
-        1500
+        1000
         """
         is_likely = self.kind == "cross_encoder" or (self.kind == "auto" and pairs)
         return self.max_epochs * min(n_rows, self.max_rows) if is_likely else 0
@@ -93,14 +93,23 @@ class Scores(Frozen):
     """Mean over classes of F₁ = 2 · hits / (rows of the class + rows predicted as the class)."""
     confusion: list[list[NonNegativeInt]]
     """Held-out rows by label (lines) and predicted label (columns)."""
-    seconds: float
+    trained_rows: NonNegativeInt = 0
+    """Train rows that it was trained on."""
+    seconds: float = 0.0
     """Of its training."""
 
     @classmethod
-    def of(cls, labels: Int64, predicted: Int64, n_classes: int, seconds: float) -> Scores:
+    def of(
+        cls,
+        labels: Int64,
+        predicted: Int64,
+        n_classes: int,
+        trained_rows: int = 0,
+        seconds: float = 0.0,
+    ) -> Scores:
         """The scores of predictions of at least one row.
 
-        >>> scores = Scores.of(np.array([0, 0, 1]), np.array([0, 1, 1]), 2, seconds=0)
+        >>> scores = Scores.of(np.array([0, 0, 1]), np.array([0, 1, 1]), 2)
         >>> round(scores.accuracy, 3), round(scores.macro_f1, 3), scores.confusion
         (0.667, 0.667, [[1, 1], [0, 1]])
         """
@@ -113,6 +122,7 @@ class Scores(Frozen):
             # A class that is neither there nor predicted says nothing.
             macro_f1=float(f1[sums > 0].mean()),
             confusion=counts.tolist(),
+            trained_rows=trained_rows,
             seconds=seconds,
         )
 
