@@ -23,7 +23,8 @@ from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
-from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.generation.verifier.verifier import Probe
+from take.rows.labelled import TEXT_COLUMNS, class_names, task_of
 from take.text.copies import CopySettings
 from take.text.normalise import words
 
@@ -68,14 +69,15 @@ def main() -> None:
     set_aside = np.zeros(len(corpus), dtype=np.bool_)
     set_aside[chance.sample(range(len(corpus)), min(SET_ASIDE, len(corpus) // 5))] = True
     known = corpus[~set_aside].reset_index(drop=True)
+    names = class_names(known)
+    zeros = np.zeros(len(names))
     screen = Screen(
         Reference(
             corpus=known,
             evaluation_split=known.head(1),  # a screen needs some; this one is known anyway
             embeddings=Embeddings(features.strings, features.rows[~set_aside]),
             encoder=Encoder(EncoderSettings(), DATA / "04_feature/embedding_cache"),
-            probe_weights=np.zeros((2, features.shape[1]), dtype=np.float32),
-            probe_biases=np.zeros(2, dtype=np.float32),
+            verifier=Probe(tuple(names), np.zeros((len(names), features.shape[1])), zeros),
             min_tokens=0,
             max_tokens=10**6,
             markers=("<|im_end|>",),

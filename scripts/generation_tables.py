@@ -66,6 +66,9 @@ def _ledger(reports: Reports) -> None:
     reasons = next(iter(totals.values()))["dropped"]
     rows = [["generated", *(f"{total['generated']:,}" for total in totals.values())]]
     rows.append(["**kept**", *(f"**{total['kept']:,}**" for total in totals.values())])
+    relabelled = [total["relabelled"] for total in totals.values()]
+    if any(relabelled):
+        rows.append(["of them relabelled", *(f"{count:,}" for count in relabelled)])
     for reason in reasons:
         counts = [total["dropped"][reason] for total in totals.values()]
         if any(counts):
@@ -87,6 +90,11 @@ def _pair(
     return f"{ours} ({theirs})"
 
 
+def _verifier(report: dict[str, Any]) -> str:
+    known = report["verifier"]
+    return _NONE if known is None else f"{known['name']}, {_figure(known['accuracy'], '.1%')}"
+
+
 def _quality(reports: Reports) -> None:
     def wording(report: dict[str, Any], name: str) -> str:
         diversity = report["diversity"]
@@ -97,7 +105,8 @@ def _quality(reports: Reports) -> None:
         return _NONE if record is None else format(record[name], ".2%")
 
     measures: dict[str, Callable[[dict[str, Any]], str]] = {
-        "probe agrees, before the label filter": lambda r: _pair(
+        "verifier, on held-out train rows": _verifier,
+        "it predicts the label of the prompt": lambda r: _pair(
             r["agreement"], ".1%", ("before", "corpus")
         ),
         "unique as generated": lambda r: _figure(r["uniqueness"]["generated"], ".1%"),
@@ -141,7 +150,15 @@ def _classes(reports: Reports) -> None:
         for corpus, report in reports.items()
         for name, part in report["classes"].items()
     ]
-    head = ["corpus", "class", "rows", "probe agrees", "on real rows", "words (real)", "r̄ ×"]
+    head = [
+        "corpus",
+        "class",
+        "rows",
+        "verifier agrees",
+        "on held-out real rows",
+        "words (real)",
+        "r̄ ×",
+    ]
     print_table(head, rows)
 
 

@@ -22,7 +22,9 @@ from take.encoder.models import EncoderSettings
 from take.errors import InputError
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
+from take.generation.verifier.verifier import Probe
 from take.pipelines.distillation.nodes import ChosenRows, screen_candidates, select_rows
+from take.rows.labelled import class_names
 from take.selection.selection_settings import SelectionSettings
 from take.text.copies import CopySettings
 from tests.audit.release.released import filled
@@ -48,8 +50,7 @@ def screened_pool(folder: Path) -> pd.DataFrame:
         evaluation_split=EVALUATION,
         embeddings=embeddings,
         encoder=Encoder(EncoderSettings(backend="torch"), folder / "never"),
-        probe_weights=np.zeros((2, embeddings.shape[1]), dtype=np.float32),
-        probe_biases=np.zeros(2, dtype=np.float32),
+        verifier=Probe(tuple(class_names(CORPUS)), np.zeros((2, embeddings.shape[1])), np.zeros(2)),
         min_tokens=0,
         max_tokens=100,
         markers=(),

@@ -21,6 +21,7 @@ STAGES = [
     "embedding",
     "scoring",
     "fine-tuning",
+    "verifier",
     "sampling",
     "pool quality",
     "selection",

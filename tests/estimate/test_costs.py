@@ -24,6 +24,7 @@ from take.estimate.rates import Rates
 from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
+from take.generation.verifier.verifier_settings import VerifierSettings
 from take.pipeline_registry import register_pipelines
 from take.reuse.records import FileEntry, MakingCost, Record
 from tests.generation import tiny
@@ -33,6 +34,7 @@ NODES = {
     "embed_corpus": "embedding",
     "study_scorers": "scoring",
     "fine_tune": "fine-tuning",
+    "train_verifier": "verifier",
     "sample_and_screen": "sampling",
     "measure_pool": "pool quality",
     "select_rows": "selection",
@@ -109,6 +111,22 @@ def test_embedding_is_loading_and_encoding():
     cached = job(missing=0)
     assert seconds(cached, "embed_corpus") < 1
     assert by_stage(cached)["embedding"].decided_by == "all 8,000 strings are in the cache"
+
+
+def test_a_cross_encoder_costs_by_the_text_it_reads_and_a_probe_little():
+    probe, tuned = job(), job(texts_per_row=2, tuned_rows=24_000)
+    assert seconds(probe, "train_verifier") < 10
+    twice = seconds(replace(tuned, tuned_rows=48_000), "train_verifier")
+    alone = seconds(replace(tuned, tuned_rows=0), "train_verifier")
+    assert twice - alone == pytest.approx(2 * (seconds(tuned, "train_verifier") - alone))
+    assert seconds(tuned, "train_verifier") > 10 * seconds(probe, "train_verifier")
+    assert (
+        by_stage(tuned)["verifier"].disk_megabytes > 50 > by_stage(probe)["verifier"].disk_megabytes
+    )
+    assert "24,000 rows" in by_stage(tuned)["verifier"].decided_by
+    settings = VerifierSettings(max_rows=1000, max_epochs=2)
+    assert settings.likely_reads(5000, pairs=True) == 2000
+    assert settings.likely_reads(5000, pairs=False) == 0
 
 
 def test_fine_tuning_is_updates_and_evaluations():

@@ -136,6 +136,7 @@ def test_only_what_runs_is_measured_and_cached_strings_are_not_encoded(
             "params:generation.sampling": SAMPLING.model_dump(),
             "params:generation.fine_tuning": TUNING.model_dump(),
             "params:generation.quality": {},
+            "params:generation.verifier": {},
         }
     )
     measured: list[str] = []

@@ -89,13 +89,13 @@ def table(n_rows: int, seed: int, prefix: str) -> pd.DataFrame:
 
 
 def judged_samples() -> pd.DataFrame:
-    """Generated rows with their verdicts: the pool, what the probe contradicted, and others."""
+    """Generated rows with their verdicts: the pool, what the verifier contradicted, and others."""
     reasons = [""] * POOL_ROWS + [Reason.LABEL_CONTRADICTED.value] * CONTRADICTED
     reasons += [Reason.TOO_SHORT.value] * SHORT
     rows = table(len(reasons), 3, "made").drop(columns=["id", "label_name"])
-    return rows.assign(
-        index=np.arange(len(rows)) // 2, reason=reasons, probe_label=0, probe_confidence=0.9
-    )
+    numbers = np.arange(len(rows)) // 2
+    predicted = {"verifier_label": 0, "verifier_confidence": 0.9}
+    return rows.assign(prompt_label=rows["label"], index=numbers, reason=reasons, **predicted)
 
 
 def make_world(folder: Path) -> World:

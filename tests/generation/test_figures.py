@@ -17,6 +17,7 @@ def test_every_row_of_the_ledger_is_drawn_once() -> None:
         [(label, reason) for label in (0, 1) for reason in ("", "", *Reason)],
         columns=["label", "reason"],
     )
+    judged["prompt_label"] = judged["label"]
     report = FineTuningReport(
         language_model="tiny",
         method="lora",

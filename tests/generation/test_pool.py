@@ -5,7 +5,7 @@ import logging
 import pandas as pd
 import pytest
 
-from take.generation.pool import all_rows, fill_pool, ledger_rows, pool_rows
+from take.generation.pool import LedgerReport, all_rows, fill_pool, ledger_rows, pool_rows
 from take.generation.screening.reasons import Reason
 
 NAMES = ["bad", "good"]
@@ -36,8 +36,9 @@ def keeping_one_in(step: int):
             {
                 "reason": reasons,
                 "detail": "",
-                "probe_label": rows["label"].astype("Int64"),
-                "probe_confidence": 0.9,
+                "label": rows["label"],
+                "verifier_label": rows["label"].astype("Int64"),
+                "verifier_confidence": 0.9,
             }
         )
 
@@ -95,4 +96,39 @@ def test_pool_ids_are_by_content() -> None:
     pool = pool_rows(judged, NAMES, ["text"])
     assert pool["id"].is_unique
     assert pool["label_name"].tolist() == ["bad"] * 3 + ["good"] * 3
+    assert pool_rows(judged.iloc[::-1], NAMES, ["text"]).equals(pool)
+
+
+def relabelling(rows: pd.DataFrame, room: dict[int, int]) -> pd.DataFrame:
+    """Every third row of class 0 is moved to class 1, if there is room."""
+    left, reasons, labels = dict(room), [], []
+    for label, index in zip(rows["label"], rows["index"], strict=True):
+        meant = 1 if label == 0 and index % 3 == 0 else label
+        reason = "" if left[meant] else Reason.SURPLUS.value
+        left[meant] -= reason == ""
+        reasons.append(reason)
+        labels.append(label if reason else meant)
+    predicted = pd.array(labels, dtype="Int64")
+    columns = {"label": labels, "reason": reasons, "detail": "", "verifier_label": predicted}
+    return pd.DataFrame({**columns, "verifier_confidence": 0.9}, index=rows.index)
+
+
+def test_relabelled_rows_fill_the_share_of_their_new_class() -> None:
+    judged = fill_pool(read_rows, relabelling, [30, 30], NAMES, tries=5)
+    pool, ledger = pool_rows(judged, NAMES, ["text"]), ledger_rows(judged, NAMES)
+    assert pool["label"].value_counts().to_dict() == {0: 30, 1: 30}
+    moved = pool[pool["prompt_label"] != pool["label"]]
+    assert len(moved) >= 10
+    assert set(moved["label_name"]) == {"good"}
+    assert moved["text"].str.startswith("0-").all()
+    assert (ledger["label"] == ledger["prompt_label"]).all()
+    everything = all_rows(pool, ledger)
+    for _, rows in everything.groupby("prompt_label"):
+        assert rows["index"].tolist() == list(range(len(rows)))
+    report = LedgerReport.of(judged, NAMES)
+    for label, name in enumerate(NAMES):
+        account = report.classes[name]
+        made = (everything["prompt_label"] == label).sum()
+        assert account.generated == made == account.kept + sum(account.dropped.values())
+    assert report.totals.relabelled == len(moved)
     assert pool_rows(judged.iloc[::-1], NAMES, ["text"]).equals(pool)

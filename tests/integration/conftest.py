@@ -24,6 +24,7 @@ GENERATION = {
     },
     "sampling": {"rows": 24, "tries": 20.0, "batch_rows": 32, "temperature": 0.7},
     "screening": {"near_copy_cosine": None, "contradiction_threshold": None},
+    "verifier": {"kind": "probe"},
     "quality": {},
 }
 

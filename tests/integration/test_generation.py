@@ -74,7 +74,7 @@ def test_every_generated_row_is_in_the_pool_or_in_the_ledger(films: Project) -> 
     pool, ledger = (pd.read_parquet(films.newest(f"{name}.parquet")) for name in ("pool", "ledger"))
     samples = all_rows(pool, ledger)
     # The numbers of each class run on without a gap: no row is in both tables or in neither.
-    for _, rows in samples.groupby("label"):
+    for _, rows in samples.groupby("prompt_label"):
         assert rows["index"].tolist() == list(range(len(rows)))
     assert (ledger["reason"] != "").all()
     report = json.loads(films.newest("ledger_report.json").read_text())
@@ -97,6 +97,41 @@ def test_every_generated_row_is_in_the_pool_or_in_the_ledger(films: Project) -> 
     stored = [films.path / "mlflow.db", *(films.path / "mlartifacts").rglob("*.*")]
     for text in pool["text"]:
         assert all(text.encode() not in path.read_bytes() for path in stored if path.is_file())
+
+
+def test_rows_that_the_verifier_contradicts_are_relabelled(films: Project) -> None:
+    settings = "generation.screening.contradiction_threshold=0.5"
+    relabel = f"{settings},generation.screening.contradicted=relabel"
+    output = films.kedro(*RUN[:-1], f"{RUN[-1]},{relabel}")
+    pool, ledger = (pd.read_parquet(films.newest(f"{name}.parquet")) for name in ("pool", "ledger"))
+    moved = pool["label"] != pool["prompt_label"]
+    # At 0.5, the verifier's label is every row's.
+    assert (pool["verifier_label"] == pool["label"]).all()
+    report = json.loads(films.newest("ledger_report.json").read_text())
+    assert report["totals"]["relabelled"] == report["totals"]["received"] == moved.sum() > 0
+    everything = all_rows(pool, ledger)
+    for label, name in enumerate(("bad", "good")):
+        account = report["classes"][name]
+        assert account["generated"] == (everything["prompt_label"] == label).sum()
+        assert account["generated"] == account["kept"] + sum(account["dropped"].values())
+        in_pool = account["kept"] - account["relabelled"] + account["received"]
+        assert in_pool == (pool["label"] == label).sum()
+    assert (ledger["label"] == ledger["prompt_label"]).all()
+
+    verifier = json.loads(films.newest("verifier_report.json").read_text())
+    assert verifier["kind"] == "probe"
+    accuracy = verifier["probe"]["accuracy"]
+    quality = json.loads(films.newest("pool_quality.json").read_text())
+    assert quality["verifier"]["accuracy"] == accuracy
+    line = f"labels: verifier (probe, {accuracy:.1%} on held-out train rows) agrees with"
+    assert line in " ".join(output.split())
+    assert "0 problems" in films.kedro("verify")
+
+    dropping = films.kedro(*RUN[:-1], f"{RUN[-1]},{settings}")
+    assert "Reusing the outputs of 'generation.train_verifier'" in dropping
+    report = json.loads(films.newest("ledger_report.json").read_text())
+    assert report["totals"]["relabelled"] == 0
+    assert report["totals"]["dropped"]["label_contradicted"] > 0
 
 
 def test_other_thresholds_judge_again_without_writing_again(films: Project) -> None:

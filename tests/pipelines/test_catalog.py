@@ -20,7 +20,8 @@ NOT_MADE = (
     *("search_folder", "cell_folder"),  # work folders
     *("provenance", "known_cells", "known_outcomes"),  # made from other entries, if these exist
 )
-ONE_VERSION = ("adapter", "embeddings", "influence", "pool_embeddings")  # too large to keep many
+# Too large to keep many.
+ONE_VERSION = ("adapter", "embeddings", "generation.verifier", "influence", "pool_embeddings")
 
 
 def catalog() -> dict[str, dict[str, Any]]:
@@ -89,7 +90,7 @@ def test_every_output_is_an_artifact_keyed_by_corpus(name: str) -> None:
     key = "benchmark" if name.startswith("benchmark") else "rotten_tomatoes"
     assert f"/{key}/" in entry["filepath"]
     kinds = (".parquet", ".json", ".safetensors", ".txt", ".md", ".html")
-    folders = ("/adapter", "/release")  # peft's own, and that of the `datasets` library
+    folders = ("/adapter", "/verifier", "/release")  # peft's, ours, the `datasets` library's
     assert entry["filepath"].endswith(kinds + folders)
 
 
@@ -167,6 +168,6 @@ def test_a_new_table_or_file_is_one_or_the_other() -> None:
     }
     kinds = ("TableArtifact", "artifact.Artifact")
     rows = {name for name, entry in CATALOG.items() if entry["type"].endswith(kinds)}
-    assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter"}
+    assert rows == {*WITH_TEXTS_OR_IDS, *numbers, "adapter", "generation.verifier"}
     logged = {name for name, entry in CATALOG.items() if "take" in entry["metadata"]}
     assert rows & logged == {"budget_curve", *scores} - {"evaluation_cells", "benchmark_cells"}

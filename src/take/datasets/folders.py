@@ -9,6 +9,7 @@ from typing import Any
 from take.audit.release.folder import Release, write_release
 from take.datasets.artifact import PathDataset
 from take.datasets.sources import ReadOnlyDataset
+from take.generation.verifier.verifier import Verifier
 
 
 class TextDataset(PathDataset[str, str]):
@@ -49,6 +50,18 @@ class ReleaseFolderDataset(PathDataset[Release, Path]):
     def save(self, data: Release) -> None:
         """Write the folder."""
         write_release(data, self._path)
+
+
+class VerifierDataset(PathDataset[Verifier, Path]):
+    """Saves a verifier (safetensors, JSON); loads its path, for `load_verifier`."""
+
+    def load(self) -> Path:
+        """Where the folder is."""
+        return self._path
+
+    def save(self, data: Verifier) -> None:
+        """Write the folder."""
+        data.save(self._path)
 
 
 class StoreFolderDataset(ReadOnlyDataset[Path]):

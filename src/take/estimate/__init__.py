@@ -31,6 +31,7 @@ from take.frozen import Frozen
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.quality.evidence import QualitySettings
 from take.generation.sampling.rows import SamplingSettings
+from take.generation.verifier.verifier_settings import VerifierSettings
 from take.reuse.digests import plain
 from take.reuse.hooks import check_request
 from take.reuse.records import Record, read_record
@@ -200,6 +201,7 @@ class _Reader:
         sampling = SamplingSettings.model_validate(self._parameters("generation.sampling"))
         fine_tuning = FineTuningSettings.model_validate(self._parameters("generation.fine_tuning"))
         quality = QualitySettings.model_validate(self._parameters("generation.quality"))
+        verifier = VerifierSettings.model_validate(self._parameters("generation.verifier"))
         writes = "sample_and_screen" in running
         if writes or ("embed_corpus" in running and missing):
             sample = (missing or strings)[:: 1 + len(missing or strings) // _SAMPLED_STRINGS]
@@ -240,6 +242,7 @@ class _Reader:
             canaries=canaries.planted + canaries.controls if canaries.planted else 0,
             texts_read=2 * quality.perplexity_rows,
             evaluations=fine_tuning.evaluations,
+            tuned_rows=verifier.likely_reads(len(self.corpus), pairs=len(columns) > 1),
             plan=plan,
             ingestion_seconds=self._ingestion_seconds,
             growth=len(self.corpus) / report.train.rows_kept if report else 1.0,

@@ -13,14 +13,15 @@ from take.frozen import Frozen
 from take.reuse.records import Record
 
 STAGES = (
-    *("ingestion", "embedding", "scoring", "fine-tuning", "sampling", "pool quality"),
-    *("selection", "description", "audit", "other nodes"),
+    *("ingestion", "embedding", "scoring", "fine-tuning", "verifier", "sampling"),
+    *("pool quality", "selection", "description", "audit", "other nodes"),
 )
 READS = frozenset({"measure_pool", "attack_generator"})
 """Nodes that compute losses with the language model."""
 _MODEL_NODES = frozenset({"embed_corpus", "fine_tune", "sample_and_screen", *READS})
 _STAGE_OF_NODE = {
     "fine_tune": "fine-tuning",
+    "train_verifier": "verifier",
     "sample_and_screen": "sampling",
     "embed_pool": "sampling",
     "trace_rows": "description",
@@ -32,6 +33,7 @@ _PEAK_OF_STAGE = {
     "embedding": "encoder",
     "scoring": "encoder",
     "fine-tuning": "training",
+    "verifier": "training",
     "sampling": "decoder",
     "pool quality": "reading",
     "audit": "reading",
@@ -40,6 +42,7 @@ _PEAK_OF_STAGE = {
 KEPT, LENGTH = 0.9, 0.8
 """Share of generated rows that screening keeps; tokens of a generated row over a corpus row's."""
 _CANARY_TOKENS, _ATTACKED_ROWS, _BFLOAT16 = 17, 192, 0.5  # of the audit's attack
+_TUNED_BYTE, _TUNED_BYTES = 2e-4, 91_000_000  # seconds by byte of text; MiniLM on disk
 _OTHER_NODE, _OTHER_BYTES = (0.2, 0.0, 0.0, 0.0, 0.0, 0.0), 50_000  # plots, reports, cards
 
 # Seconds on two cores of an AMD EPYC, fitted to runs on rotten_tomatoes, sst2, ag_news, mnli and
@@ -53,6 +56,7 @@ _SECONDS: dict[str, tuple[float, float, float, float, float, float]] = {
     "measure_influence": (0, 0, 4e-9, 0, 0, 0),
     "study_scorers": (0.3, 0, 1e-7, 0, 0, 0),
     "weigh_rows": (0.1, 3e-6, 0, 0, 0, 0),
+    "train_verifier": (1.0, 1e-4, 4e-7, 0, 0, 0),
     "sample_and_screen": (0, 0, 0, 1.3e-6, 1e-3, 0),
     "embed_pool": (0.1, 0, 0, 0, 1e-5, 0),
     "measure_pool": (0, 0, 0, 7e-7, 1.5e-3, 0),
@@ -122,6 +126,7 @@ class Job:
     canaries: int
     texts_read: int  # for the pool's perplexity
     evaluations: int  # of fine-tuning
+    tuned_rows: int = 0  # that a cross-encoder reads in training, where one is likely
     plan: GenerationPlan | None = None  # where the language model is used
     ingestion_seconds: float | None = None  # where ingestion was done for the estimate
     growth: float = 1.0  # corpus rows over corpus rows when the records were written
@@ -161,6 +166,9 @@ class Job:
             return self.ingestion_seconds
         units = (1, self.rows, self._numbers(), self.text_bytes, self.pool, self.chosen * self.pool)
         usual = self.rates.pace * float(np.dot(_SECONDS.get(step.name, _OTHER_NODE), units))
+        if step.name == "train_verifier":
+            tuned_bytes = self.tuned_rows * self.text_bytes / self.rows
+            usual += self.rates.pace * _TUNED_BYTE * tuned_bytes
         if step.name in _MODEL_NODES:
             return usual + self._model_seconds(step.name)
         recorded = [record.cost.seconds for record in step.records if record.cost]
@@ -224,6 +232,7 @@ class Job:
             "measure_influence": 80 * self.rows,
             "weigh_rows": 30 * self.rows,
             "fine_tune": 2 * self.rates.trained_bytes,
+            "train_verifier": _TUNED_BYTES if self.tuned_rows else _OTHER_BYTES,
             "sample_and_screen": self.pool / KEPT * (2.5 * text + vector),
             "embed_pool": self.pool * (text + vector),
             "trace_rows": 45 * self.rows,
@@ -236,6 +245,8 @@ class Job:
             return f"all {self.strings:,} strings are in the cache"
         if stage == "fine-tuning" and not rates.trained_tokens:
             return "finished before: its adapter is used"
+        if stage == "verifier" and not self.tuned_rows:
+            return "a probe, unless it is weak"
         if stage == "sampling" and not self.rows_to_write:
             return "all rows are on disk; screening alone"
         if stage in ("pool quality", "audit") and READS.isdisjoint(running):
@@ -244,6 +255,7 @@ class Job:
             "embedding": f"{self.missing:,} strings at {_per_second(rates.string)}",
             "scoring": f"{self.rows:,} rows of {features:,} features",
             "fine-tuning": f"{rates.trained_tokens:,} tokens at {_per_second(rates.trained_token)}",
+            "verifier": f"{self.tuned_rows:,} rows read by a cross-encoder, if the probe is weak",
             "sampling": f"{self.rows_to_write:,} rows to write, if {KEPT:.0%} are kept",
             "pool quality": f"{self.texts_read} texts read by the language model",
             "selection": f"{self.chosen:,} of {self.pool:,} rows",

@@ -174,9 +174,10 @@ class PreparedCorpus:
             return score(evidence).weights
 
     def _unfiltered(self, prepared: PreparedPool, encoder: Encoder) -> LabelledRows:
-        """The pool together with the rows that contradict their labels."""
+        """The pool and the rows that contradict their labels, all under their prompts' labels."""
         rows = all_rows(prepared.rows, prepared.ledger)
         judged = rows[rows["reason"].isin(["", Reason.LABEL_CONTRADICTED.value])].assign(reason="")
+        judged = judged.assign(label=judged["prompt_label"])
         columns = TEXT_COLUMNS[task_of(self.corpus)]
         pool = pool_rows(judged, class_names(self.corpus), columns)
         embedded = embed_corpus(text_columns(pool), encoder, EmbeddingSettings())

@@ -73,8 +73,8 @@ def pool_figure(report: PoolQuality) -> Any:
         ),
         (
             "Does the text match its label?",
-            "Share of rows for which a probe predicts the given label. Orange near grey: the "
-            "language model follows its labels.",
+            f"Share of rows for which {_verifier(report)} predicts the given label; grey: real "
+            "rows it was not trained on. Orange near grey: the language model follows its labels.",
         ),
         (
             "Variety",
@@ -250,6 +250,14 @@ def _curves(
         figure.add_trace(line.update(mode="lines", showlegend=False), row, column)
     figure.update_xaxes(title_text=axis_title, row=row, col=column)
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%", row=row, col=column)
+
+
+def _verifier(report: PoolQuality) -> str:
+    if report.verifier is None:
+        return "the verifier"
+    known = report.verifier.accuracy
+    accuracy = "" if known is None else f" (right on {known:.1%} of held-out train rows)"
+    return f"the {report.verifier.name}{accuracy}"
 
 
 def _number(value: float | None) -> str:

@@ -35,7 +35,8 @@ def fill_pool(
 
     Each round generates what a class lacks, by the rate at which its rows were kept so far. A class
     stops when it has its share, or after `tries` × its share rows. Rounds depend on verdicts alone,
-    so the same rows give the same pool, however they are batched.
+    so the same rows give the same pool, however they are batched. A row that `judge` gives another
+    label counts for the share of that one; `prompt_label` is the label of its prompt.
     """
     rounds: list[pd.DataFrame] = []
     made, kept = np.zeros(len(shares), dtype=int), np.zeros(len(shares), dtype=int)
@@ -52,7 +53,7 @@ def fill_pool(
         ]
         candidates = pd.concat(parts, ignore_index=True)
         room = {c: share - int(kept[c]) for c, share in enumerate(shares)}
-        judged = candidates.assign(**judge(candidates, room))
+        judged = candidates.assign(prompt_label=candidates["label"], **judge(candidates, room))
         made += wanted
         kept += np.bincount(judged.loc[judged["reason"] == "", "label"], minlength=len(shares))
         rounds.append(judged)
@@ -85,14 +86,15 @@ def _rows_needed(share: int, kept: int, made: int) -> int:
 def pool_rows(
     judged: pd.DataFrame, label_names: Sequence[str], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """The kept rows, class by class: id, texts, label, label_name, the probe's prediction."""
-    kept = judged[judged["reason"] == ""].sort_values(["label", "index"], ignore_index=True)
+    """The kept rows, class by class: id, texts, label, label_name, prompt_label, the verifier's."""
+    order = ["label", "prompt_label", "index"]
+    kept = judged[judged["reason"] == ""].sort_values(order, ignore_index=True)
     names = [label_names[label] for label in kept["label"]]
     texts = {column: kept[column].tolist() for column in columns}
     ids = [content_id(parts) for parts in zip(*texts.values(), names, strict=True)]
     pool = pd.DataFrame({"id": ids, **texts, "label": kept["label"], "label_name": names})
     pool = pool.astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
-    return pool.join(kept[["index", "probe_label", "probe_confidence"]])
+    return pool.join(kept[["prompt_label", "index", "verifier_label", "verifier_confidence"]])
 
 
 def ledger_rows(judged: pd.DataFrame, label_names: Sequence[str]) -> pd.DataFrame:
@@ -103,22 +105,22 @@ def ledger_rows(judged: pd.DataFrame, label_names: Sequence[str]) -> pd.DataFram
 
 
 def all_rows(pool: pd.DataFrame, ledger: pd.DataFrame) -> pd.DataFrame:
-    """Every generated row by class and number: label, index, raw, texts, reason, and the probe's.
+    """Every generated row by class of the prompt and number, with its reason ("" if kept).
 
-    >>> pool = pd.DataFrame({"text": ["fine"], "label": [0], "index": [1]})
-    >>> ledger = pd.DataFrame({"label": [0], "index": [0], "raw": ["?"], "reason": ["empty"]})
-    >>> all_rows(pool, ledger)[["index", "raw", "reason"]].values.tolist()
-    [[0, '?', 'empty'], [1, 'fine', '']]
+    >>> pool = pd.DataFrame({"text": ["fine"], "label": [1], "prompt_label": [0], "index": [1]})
+    >>> ledger = pool.assign(raw="?", label=0, index=0, reason="empty")
+    >>> all_rows(pool, ledger)[["prompt_label", "index", "raw", "reason"]].values.tolist()
+    [[0, 0, '?', 'empty'], [0, 1, 'fine', '']]
     """
     raw = ["\n".join(texts) for texts in zip(*text_columns(pool), strict=True)]
     kept = pool.assign(raw=raw, reason=KEPT)
     columns = [column for column in kept if column not in ("id", "label_name")]
     rows = pd.concat([kept[columns], ledger])[columns]
-    return rows.sort_values(["label", "index"], ignore_index=True)
+    return rows.sort_values(["prompt_label", "index"], ignore_index=True)
 
 
 class Account(Frozen):
-    """Rows generated, kept, and dropped by reason.
+    """What became of the rows generated from the prompts of a class: kept, or dropped by reason.
 
     >>> Account(generated=3, kept=1, dropped={"duplicate": 1})
     Traceback (most recent call last):
@@ -130,6 +132,11 @@ class Account(Frozen):
     kept: NonNegativeInt
     dropped: dict[Reason, NonNegativeInt]
     """By reason, in the checks' order."""
+    relabelled: NonNegativeInt = 0
+    """Of the rows kept, those that are in the pool under another label than their prompt's."""
+    received: NonNegativeInt = 0
+    """Rows from prompts of other classes that are in the pool under this class's label. So the pool
+    has kept − relabelled + received rows of a class."""
 
     @model_validator(mode="after")
     def _adds_up(self) -> Account:
@@ -139,10 +146,12 @@ class Account(Frozen):
                 f"{self.generated} rows were generated but {self.kept} kept + {n_dropped} dropped "
                 f"= {self.kept + n_dropped}"
             )
+        if self.relabelled > self.kept:
+            raise ValueError(f"{self.relabelled} rows were relabelled, but only {self.kept} kept")
         return self
 
     @classmethod
-    def of(cls, reasons: pd.Series) -> Account:
+    def of(cls, reasons: pd.Series, relabelled: int = 0, received: int = 0) -> Account:
         """The account of rows with these reasons; reasons that did not occur have 0."""
         counts = {str(reason): int(n) for reason, n in reasons.value_counts().items()}
         return cls(
@@ -151,52 +160,75 @@ class Account(Frozen):
             kept=counts.pop(KEPT, 0),
             dropped={Reason(name): 0 for name in Reason}
             | {Reason(r): n for r, n in counts.items()},
+            relabelled=relabelled,
+            received=received,
         )
 
 
 class LedgerReport(Frozen):
     """How many rows of each class were kept, and dropped for which reason. Holds no text.
 
-    >>> judged = pd.DataFrame({"label": [0, 0, 1], "reason": ["", "empty", "surplus"]})
+    >>> rows = {"label": [0, 0, 1, 0], "prompt_label": [0, 0, 1, 1]}
+    >>> judged = pd.DataFrame({**rows, "reason": ["", "empty", "surplus", ""]})
     >>> report = LedgerReport.of(judged, ["bad", "good"])
-    >>> report.classes["bad"].kept, report.totals.dropped[Reason.SURPLUS]
+    >>> report.classes["good"].kept, report.classes["good"].relabelled
     (1, 1)
+    >>> report.totals.dropped[Reason.SURPLUS]
+    1
     """
 
     classes: dict[str, Account]
+    """By the class of the prompt."""
     totals: Account
 
     def summary(self) -> str:
         """The totals in one line."""
         counts = sorted(self.totals.dropped.items(), key=lambda item: -item[1])
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in counts if count)
-        return f"Pool of {self.totals.kept:,} rows. Dropped: {dropped or 'none'}."
+        moved = self.totals.relabelled
+        relabelled = f", {moved:,} of them relabelled" if moved else ""
+        pool = f"Pool of {self.totals.kept:,} rows{relabelled}."
+        return f"{pool} Dropped: {dropped or 'none'}."
 
     @model_validator(mode="after")
     def _classes_add_up(self) -> LedgerReport:
+        names = ["generated", "kept", "relabelled", "received"]
+
         def counts(account: Account) -> Counter[str]:
-            kept = {"generated": account.generated, "kept": account.kept}
-            return Counter(kept | {reason.value: n for reason, n in account.dropped.items()})
+            rows = {name: int(getattr(account, name)) for name in names}
+            return Counter(rows | {reason.value: n for reason, n in account.dropped.items()})
 
         stated, sums = counts(self.totals), Counter[str]()
         for account in self.classes.values():
             sums.update(counts(account))
-        names = ["generated", "kept", *(reason.value for reason in Reason)]
-        wrong = [f"{n} {stated[n]} ≠ {sums[n]}" for n in names if stated[n] != sums[n]]
+        checked = [*names, *(reason.value for reason in Reason)]
+        wrong = [f"{n} {stated[n]} ≠ {sums[n]}" for n in checked if stated[n] != sums[n]]
         if wrong:
             raise ValueError(f"the classes do not add up to the totals: {', '.join(wrong)}")
+        if sums["relabelled"] != sums["received"]:
+            raise ValueError(
+                f"{sums['relabelled']} rows were relabelled, but {sums['received']} received"
+            )
         return self
 
     @classmethod
     def of(cls, judged: pd.DataFrame, label_names: Sequence[str]) -> LedgerReport:
-        """The report on judged rows, which have at least a label and a reason ("" if kept)."""
-        strange = set(judged["label"]) - set(range(len(label_names)))
+        """The report on judged rows: label, prompt_label, and reason ("" if kept) of each."""
+        strange = set(judged["label"]) | set(judged["prompt_label"])
+        strange -= set(range(len(label_names)))
         if strange:
             raise ValueError(f"labels {sorted(strange)} are not among 0 … {len(label_names) - 1}")
+        moved = judged[judged["label"] != judged["prompt_label"]]
+        if not (moved["reason"] == KEPT).all():
+            raise ValueError("a row that was dropped has another label than its prompt")
         return cls(
             classes={
-                name: Account.of(judged.loc[judged["label"] == label, "reason"])
+                name: Account.of(
+                    judged.loc[judged["prompt_label"] == label, "reason"],
+                    relabelled=int((moved["prompt_label"] == label).sum()),
+                    received=int((moved["label"] == label).sum()),
+                )
                 for label, name in enumerate(label_names)
             },
-            totals=Account.of(judged["reason"]),
+            totals=Account.of(judged["reason"], relabelled=len(moved), received=len(moved)),
         )

@@ -19,7 +19,13 @@ from pydantic import Field
 
 from take.learners.base import Learner, Model, OneClass, Texts, TrainingRows
 from take.learners.convergence import Converged, ConvergenceSettings
-from take.learners.features import SentenceVectors, Vocabulary, WordCounts, count_characters
+from take.learners.features import (
+    SentenceVectors,
+    TextVectors,
+    Vocabulary,
+    WordCounts,
+    count_characters,
+)
 from take.learners.linear import LinearLearner, LinearSettings
 from take.learners.networks import NetworkLearner, NetworkSettings
 from take.learners.pretrained import Pretrained, TransformerSettings
@@ -80,7 +86,7 @@ class Shared:
 
     counts: WordCounts = field(default_factory=WordCounts)
     corpus: Vocabulary | None = None  # words and idf of the full corpus
-    phi: SentenceVectors | None = None
+    phi: TextVectors | None = None
     language_models: Path | None = None  # the folder of converted weights
     characters: WordCounts = field(init=False, default_factory=count_characters)
     word_vectors: Path | None = None  # a folder that caches large vector files as read

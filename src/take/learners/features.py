@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -134,6 +134,24 @@ class Vocabulary:
         digest = hashlib.sha256("\n".join(self.words).encode())
         digest.update(self.idf.tobytes())
         return digest.hexdigest()
+
+
+class TextVectors(Protocol):
+    """Texts → dense features of each row."""
+
+    @property
+    def title(self) -> str:
+        """Whose."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """A digest of everything that decides a vector."""
+        ...
+
+    def __call__(self, texts: Texts) -> Float32:
+        """(n, d)."""
+        ...
 
 
 class SentenceVectors:

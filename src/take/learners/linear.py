@@ -21,7 +21,7 @@ from take.errors import InputError
 from take.frozen import Frozen
 from take.learners.base import Model, OneClass, Texts, TrainingRows, check_same_task
 from take.learners.convergence import Converged, ConvergenceSettings, mean_loss
-from take.learners.features import CHARACTERS, SentenceVectors, Vocabulary, WordCounts
+from take.learners.features import CHARACTERS, TextVectors, Vocabulary, WordCounts
 from take.rows.arrays import Float64
 
 _ITERATIONS = 2000  # far more than any corpus here has needed
@@ -55,7 +55,7 @@ class LinearLearner:
     settings: LinearSettings
     counts: WordCounts  # of words, or of character n-grams
     corpus: Vocabulary | None = None
-    phi: SentenceVectors | None = None
+    phi: TextVectors | None = None
 
     def __post_init__(self) -> None:
         if self.settings.features == "phi" and self.phi is None:
@@ -90,7 +90,7 @@ class LinearLearner:
     @property
     def identity(self) -> str:
         """A digest of the settings and of the vocabulary or encoder that is used."""
-        given: Vocabulary | SentenceVectors | None = self.corpus if self._needs_corpus else None
+        given: Vocabulary | TextVectors | None = self.corpus if self._needs_corpus else None
         if self.settings.features == "phi":
             given = self.phi
         source = given.identity if given else ""
@@ -189,3 +189,18 @@ class LinearModel(Model):
             scores = np.stack([-scores / 2, scores / 2], axis=1)
         logits[:, self._present] = scores
         return logits
+
+    def coefficients(self) -> tuple[Float64, Float64]:
+        """W (C, d) and b (C,) of dense features: its logits are W x + b.
+
+        A class that it saw no row of has the bias −∞.
+        """
+        if self._solver is None:
+            raise InputError("a model of one class has no coefficients", where="lr")
+        weights, biases = self._solver.coef_, self._solver.intercept_
+        if len(biases) == 1:
+            weights, biases = (np.concatenate([-each / 2, each / 2]) for each in (weights, biases))
+        all_weights = np.zeros((self._n_classes, weights.shape[1]))
+        all_biases = np.full(self._n_classes, -np.inf)
+        all_weights[self._present], all_biases[self._present] = weights, biases
+        return all_weights, all_biases

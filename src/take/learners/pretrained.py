@@ -65,14 +65,22 @@ class Tokens:
 class Pretrained:
     """A transformer as it was before any row was seen."""
 
-    def __init__(self, settings: TransformerSettings, language_models: Path | None) -> None:
-        self._settings, self._language_models = settings, language_models
+    def __init__(
+        self,
+        settings: TransformerSettings,
+        language_models: Path | None,
+        prefix: str | None = None,
+    ) -> None:
+        self.settings, self._language_models = settings, language_models
+        own = e5.PREFIX if settings.model == "embedded_e5" else ""
+        self.prefix = own if prefix is None else prefix
+        """Stands before each text; None: as these weights were trained."""
         self.tokens = Remembered(self._tokenise)
 
     @cached_property
     def folder(self) -> Path:
         """Where the files are, fetched from the hub if need be."""
-        model, revision = self._settings.model, self._settings.revision
+        model, revision = self.settings.model, self.settings.revision
         if model == "embedded":
             return EncoderModel(EncoderSettings()).folder
         if model == "embedded_lm":
@@ -97,7 +105,7 @@ class Pretrained:
     @property
     def title(self) -> str:
         """Whose weights they are."""
-        model, revision = self._settings.model, self._settings.revision
+        model, revision = self.settings.model, self.settings.revision
         if model == "embedded":
             return "all-MiniLM-L6-v2 (a sentence encoder)"
         if model == "embedded_lm":
@@ -115,7 +123,7 @@ class Pretrained:
         if self._language_models is None:
             raise InputError(
                 "there is no folder for converted weights",
-                where=f"learner {self._settings.model!r}",
+                where=f"learner {self.settings.model!r}",
                 remedy="set learners.language_models to a folder",
             )
         return self._language_models
@@ -170,12 +178,11 @@ class Pretrained:
 
         tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
         tokenizer.no_padding()
-        tokenizer.enable_truncation(self._settings.max_tokens)
+        tokenizer.enable_truncation(self.settings.max_tokens)
         return tokenizer
 
     def _tokenise(self, texts: Texts) -> Tokens:
-        prefix = e5.PREFIX if self._settings.model == "embedded_e5" else ""
-        columns = [[prefix + text for text in column] for column in texts.columns]
+        columns = [[self.prefix + text for text in column] for column in texts.columns]
         rows: list[Any] = columns[0]
         if texts.is_pair:
             rows = list(zip(*columns, strict=True))

@@ -107,7 +107,9 @@ class TransformerLearner:
     def _fresh(self, rows: TrainingRows) -> TransformerModel:
         used = self.settings.model_copy(update={"precision": self._precision})
         module = build_classifier(used, self.pretrained, rows.n_classes)
-        return TransformerModel(module, self.pretrained, rows)
+        return TransformerModel(
+            module, self.pretrained, pairs=rows.texts.is_pair, n_classes=rows.n_classes
+        )
 
     def _backward(self, module: Any, rows: TrainingRows) -> Callable[[Int64], float]:
         import torch
@@ -136,15 +138,15 @@ class TransformerLearner:
 class TransformerModel(Model):
     """A fine-tuned transformer."""
 
-    def __init__(self, module: Any, pretrained: Pretrained, rows: TrainingRows) -> None:
+    def __init__(self, module: Any, pretrained: Pretrained, *, pairs: bool, n_classes: int) -> None:
         self.module, self._pretrained = module, pretrained
-        self._pairs, self._n_classes = rows.texts.is_pair, rows.n_classes
+        self.pairs, self._n_classes = pairs, n_classes
 
     def logits(self, texts: Texts) -> Float64:
         """Predicted in batches of equal length: nothing is computed on padding."""
         import torch
 
-        check_same_task(texts, pairs=self._pairs)
+        check_same_task(texts, pairs=self.pairs)
         tokens = self._pretrained.tokens(texts)
         logits = np.empty((len(texts), self._n_classes))
         with torch.inference_mode():

@@ -178,7 +178,14 @@ def evidence(
         "pool_quality": filled(PoolQuality),
         "fine_tuning_report": filled(FineTuningReport),
         "ledger_report": LedgerReport.of(
-            pd.DataFrame({"label": pool_labels, "reason": ["", "duplicate"] * n_distilled}), names
+            pd.DataFrame(
+                {
+                    "label": pool_labels,
+                    "prompt_label": pool_labels,
+                    "reason": ["", "duplicate"] * n_distilled,
+                }
+            ),
+            names,
         ),
         "privacy": judge(counts, by_table, membership, None, GateSettings()),
         "privacy_findings": findings,

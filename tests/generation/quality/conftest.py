@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.generation.quality.evidence import PoolEvidence, QualitySettings
+from take.generation.verifier.verifier_settings import Scores, VerifierReport
 
 N_FEATURES = 24
 WORDS = [f"{start}{end}zq" for start in ("ba", "ko", "ri", "mu", "se") for end in "abcdefghijklmn"]
@@ -55,7 +56,7 @@ def as_embeddings(vectors: NDArray[np.float32]) -> Embeddings:
 
 
 def judged_of(pool: pd.DataFrame) -> pd.DataFrame:
-    return pool[["label", "text", "probe_label"]].assign(reason="")
+    return pool[["label", "prompt_label", "text", "verifier_label"]].assign(reason="")
 
 
 @pytest.fixture(scope="session")
@@ -78,11 +79,25 @@ def evidence_of(corpus, corpus_vectors, seen):
     """Evidence on a pool of these rows, with a probe that looks at the mood alone."""
     weights = np.zeros((2, N_FEATURES), dtype=np.float32)
     weights[:, 0] = [-1, 1]
+    held_out = slice(0, 300)
+    predicted = (corpus_vectors[held_out] @ weights.T).argmax(axis=1)
+    scores = Scores.of(corpus["label"].to_numpy()[held_out], predicted, 2, seconds=0.0)
+    report = VerifierReport(
+        kind="probe",
+        title="the mood alone",
+        trained_rows=900,
+        validation_rows=0,
+        held_out_rows=300,
+        classes=NAMES,
+        probe=scores,
+    )
 
     def make(rows: pd.DataFrame, judged: pd.DataFrame | None = None) -> PoolEvidence:
         vectors = embed(rows["text"])
         predicted = pd.array((vectors @ weights.T).argmax(axis=1), dtype="Int64")
-        pool = rows.reset_index(drop=True).assign(probe_label=predicted, probe_confidence=0.9)
+        pool = rows.reset_index(drop=True).assign(
+            prompt_label=rows["label"].to_numpy(), verifier_label=predicted, verifier_confidence=0.9
+        )
         return PoolEvidence(
             pool=pool,
             judged=judged_of(pool) if judged is None else judged,
@@ -90,8 +105,7 @@ def evidence_of(corpus, corpus_vectors, seen):
             corpus=corpus,
             embeddings=as_embeddings(corpus_vectors),
             seen=seen,
-            probe_weights=weights,
-            probe_biases=np.zeros(2, dtype=np.float32),
+            verifier=report,
         )
 
     return make

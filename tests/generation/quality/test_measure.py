@@ -12,6 +12,7 @@ from take.encoder.embeddings import Embeddings, MappedVectors
 from take.errors import InputError
 from take.generation.quality.evidence import PoolEvidence
 from take.generation.quality.measure import measure_pool
+from take.generation.verifier.verifier_settings import Scores
 from tests.generation.quality.conftest import NAMES, as_embeddings, embed, sentences
 
 
@@ -99,9 +100,10 @@ def test_agreement_and_uniqueness_count_what_they_say(evidence_of, settings):
     rows = sentences(4, seed=2)
     judged = pd.DataFrame(
         {
-            "label": [0, 1, 0, 1, 0, 1, 1, 0],
+            "label": [0, 1, 0, 0, 0, 1, 1, 0],  # the fourth was relabelled
+            "prompt_label": [0, 1, 0, 1, 0, 1, 1, 0],
             "reason": ["", "", "", "", "surplus", "label_contradicted", "duplicate", "unparsed"],
-            "probe_label": pd.array([0, 1, 0, 0, 0, 0, 1, None], dtype="Int64"),
+            "verifier_label": pd.array([0, 1, 0, 0, 0, 0, 1, None], dtype="Int64"),
             "text": ["a", "b", "c", "d", "e", "f", " A ", None],
         }
     )
@@ -173,10 +175,41 @@ def test_the_same_seed_gives_the_same_report_for_any_block_size(evidence_of, set
     pd.testing.assert_frame_equal(again.examples, real.examples)
 
 
+def test_agreement_of_real_rows_is_on_held_out_rows_with_the_pool_s_mix(evidence_of, settings):
+    """A verifier that is right on every negative row, and on half of the positive ones."""
+    rows = sentences(40, seed=2)
+    pool = pd.concat([rows[rows["label"] == 0], rows[rows["label"] == 1].head(5)])
+    evidence = evidence_of(pool)
+    scores = Scores.of(np.arange(8) % 2, np.array([0, 1, 0, 1, 0, 0, 0, 0]), 2, seconds=0.0)
+    report = evidence.verifier.model_copy(update={"probe": scores})
+    quality = measure_pool(replace(evidence, verifier=report), settings).report
+    assert quality.verifier.accuracy == pytest.approx(6 / 8)
+    assert quality.agreement.corpus == pytest.approx((20 * 1 + 5 * 0.5) / 25)
+    assert quality.classes["positive"].agreement.corpus == pytest.approx(0.5)
+    assert quality.classes["negative"].agreement.corpus == 1
+    assert quality.labels_summary() == (
+        "labels: verifier (probe, 75.0% on held-out train rows) agrees with "
+        f"{quality.agreement.before:.1%} of generated rows, 90.0% of real held-out rows"
+    )
+
+
+def test_rows_that_were_not_verified_have_no_agreement(evidence_of, settings):
+    evidence = evidence_of(sentences(40, seed=2))
+    nothing = pd.array([None] * 40, dtype="Int64")
+    pool = evidence.pool.assign(verifier_label=nothing)
+    judged = evidence.judged.assign(verifier_label=nothing)
+    quality = measure_pool(replace(evidence, pool=pool, judged=judged), settings).report
+    assert quality.agreement.before is None
+    assert quality.agreement.after is None
+    assert quality.labels_summary() == "labels: not verified"
+
+
 def test_pairs(settings):
     rows = sentences(600, seed=1)
     rows = rows.assign(text_a=rows["text"], text_b=rows["text"].to_numpy()[::-1])
-    pairs = rows.drop(columns="text").assign(probe_label=rows["label"])
+    pairs = rows.drop(columns="text").assign(
+        prompt_label=rows["label"], verifier_label=rows["label"]
+    )
     strings = MappedVectors(embed(rows["text"]))
     both = np.stack([np.arange(600), np.arange(600)[::-1]], axis=1)
     evidence = PoolEvidence(
@@ -189,7 +222,7 @@ def test_pairs(settings):
     )
     measured = measure_pool(evidence, settings)
     assert measured.report.coverage.any_class.ratio == pytest.approx(1, abs=0.1)
-    assert measured.report.agreement.corpus is None  # no probe was given
+    assert measured.report.agreement.corpus is None  # no verifier was given
     assert {"text_a", "text_b", "closest_text_a"} <= {*measured.coverage.columns}
 
 

@@ -14,6 +14,7 @@ from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
+from take.generation.verifier.verifier import Probe, Verifier
 from take.text.copies import CopySettings
 
 Row = str | tuple[str, str]
@@ -98,8 +99,7 @@ def word_screen(tmp_path: Path) -> MakeScreen:
             evaluation_split=frame(evaluation, "evaluation"),
             embeddings=embeddings,
             encoder=Encoder(EncoderSettings(backend="torch"), tmp_path / "never"),
-            probe_weights=np.zeros((2, embeddings.shape[1]), dtype=np.float32),
-            probe_biases=np.zeros(2, dtype=np.float32),
+            verifier=Probe(("bad", "good"), np.zeros((2, embeddings.shape[1])), np.zeros(2)),
             min_tokens=3,
             max_tokens=40,
             markers=markers,
@@ -118,6 +118,7 @@ def real_screen(tmp_path: Path) -> MakeScreen:
         train: Sequence[tuple[Row, int]] = TRAIN,
         evaluation: Sequence[tuple[Row, int]] = EVALUATION,
         copies: CopySettings = COPIES,
+        verifier: Verifier | None = None,
         **settings: object,
     ) -> Screen:
         corpus = frame(train, "train")
@@ -130,8 +131,8 @@ def real_screen(tmp_path: Path) -> MakeScreen:
             evaluation_split=frame(evaluation, "evaluation"),
             embeddings=embeddings,
             encoder=encoder,
-            probe_weights=(30 * (means - means.mean(axis=0))).astype(np.float32),
-            probe_biases=np.zeros(2, dtype=np.float32),
+            verifier=verifier
+            or Probe(("bad", "good"), 30 * (means - means.mean(axis=0)), np.zeros(2)),
             min_tokens=3,
             max_tokens=40,
             markers=("<|end|>",),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
 import pytest
 
+from take.learners import Texts
 from take.text.copies import CopySettings
 
 from .conftest import PAIR_EVALUATION, PAIRS, MakeScreen, candidates
@@ -23,7 +27,7 @@ def test_a_paraphrase_is_a_near_copy_by_its_embedding(real_screen: MakeScreen) -
     assert judged["reason"].tolist() == ["near_copy_of_train", "near_copy_of_evaluation", ""]
     assert judged["detail"][0].startswith("train row train6, cosine 0.9")
     assert judged["detail"][1].startswith("evaluation row evaluation1, cosine 0.9")
-    assert judged["probe_label"].notna().all()
+    assert judged["verifier_label"].notna().all()
     off = real_screen(copies=WORDS, near_copy_cosine=None).judge(made)
     assert off["reason"].tolist() == ["", "", ""]
 
@@ -41,9 +45,9 @@ def test_a_label_the_probe_is_sure_against_drops_the_row(real_screen: MakeScreen
     made = candidates([praise], label=0)
     judged = real_screen().judge(made).iloc[0]
     assert judged["reason"] == "label_contradicted"
-    assert judged["probe_label"] == 1
-    assert judged["detail"] == f"probe predicts good at {judged['probe_confidence']:.2f}"
-    assert judged["probe_confidence"] >= 0.9
+    assert judged["verifier_label"] == 1
+    assert judged["detail"] == f"probe predicts good at {judged['verifier_confidence']:.2f}"
+    assert judged["verifier_confidence"] >= 0.9
     assert real_screen(contradiction_threshold=None).judge(made)["reason"].tolist() == [""]
     assert real_screen(contradiction_threshold=1.0).judge(made)["reason"].tolist() == [""]
     assert real_screen().judge(candidates([praise], label=1))["reason"].tolist() == [""]
@@ -54,7 +58,7 @@ def test_a_contradicted_row_has_no_duplicates(real_screen: MakeScreen) -> None:
     made = pd.concat([candidates([praise], label=0), candidates([praise] * 2, label=1)])
     judged = real_screen().judge(made)
     assert judged["reason"].tolist() == ["label_contradicted", "", "duplicate"]
-    assert judged["probe_label"].isna().tolist() == [False, False, True]
+    assert judged["verifier_label"].isna().tolist() == [False, False, True]
 
 
 def test_parts_and_whole_agree(real_screen: MakeScreen) -> None:
@@ -95,4 +99,40 @@ def test_a_pair_is_near_if_both_its_texts_are(real_screen: MakeScreen) -> None:
     judged = real_screen(PAIRS, PAIR_EVALUATION, copies=copies, **settings).judge(made)
     assert judged["reason"].tolist() == ["near_copy_of_train", ""]
     assert judged["detail"][0].startswith("train row train2, cosine 0.")
-    assert judged["probe_confidence"].between(0.5, 1).all()
+    assert judged["verifier_confidence"].between(0.5, 1).all()
+
+
+def test_a_contradicted_row_is_relabelled_and_counts_for_its_new_class(
+    real_screen: MakeScreen,
+) -> None:
+    praise = "a delightful and moving film with a wonderful cast"
+    more = "one of the finest and funniest films of the whole year"
+    made = candidates([praise, more], label=0)
+    screen = real_screen(contradicted="relabel")
+    judged = screen.judge(made, {0: 2, 1: 1})
+    assert judged["reason"].tolist() == ["", "surplus"]  # class 1 wanted one row
+    assert judged["label"].tolist() == [1, 0]  # a row that is dropped keeps its prompt's label
+    assert judged["verifier_label"].tolist() == [1, 1]
+    unsure = real_screen(contradicted="relabel", contradiction_threshold=1.0).judge(made)
+    assert unsure["label"].tolist() == [0, 0]
+    again = screen.judge(candidates([praise], label=1), {0: 1, 1: 1})
+    assert again["reason"].tolist() == ["duplicate"]
+
+
+class _Cheerful:
+    """A verifier that reads texts: sure of class 1 where it reads 'film'."""
+
+    kind, classes = "cross_encoder", ("bad", "good")
+
+    def probabilities(self, texts: Texts, phi: object) -> np.ndarray:
+        sure = np.array([0.99 if "film" in text else 0.5 for text in texts.columns[-1]])
+        return np.stack([1 - sure, sure], axis=1)
+
+    def save(self, folder: Path) -> None: ...
+
+
+def test_any_verifier_will_do_and_is_named(real_screen: MakeScreen) -> None:
+    made = candidates(["the long and tedious film never ends", "nothing else to see"], label=0)
+    judged = real_screen(verifier=_Cheerful()).judge(made)
+    assert judged["reason"].tolist() == ["label_contradicted", ""]
+    assert judged["detail"][0] == "cross-encoder predicts good at 0.99"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from take.generation.screening.reasons import Reason, ScreeningSettings
 from take.generation.screening.screen import Reference
+from take.generation.verifier.verifier import Probe
 from take.text.copies import CopySettings
 
 from .conftest import EVALUATION, PAIR_EVALUATION, PAIRS, TRAIN, MakeScreen, Row, candidates
@@ -61,8 +62,8 @@ def test_a_row_that_fails_nothing_is_kept(word_screen: MakeScreen) -> None:
 def test_each_check(word_screen: MakeScreen, row: Row | None, reason: str, detail: str) -> None:
     judged = word_screen().judge(candidates([row])).iloc[0]
     assert (judged["reason"], judged["detail"]) == (reason, detail)
-    assert pd.isna(judged["probe_label"])
-    assert np.isnan(judged["probe_confidence"])
+    assert pd.isna(judged["verifier_label"])
+    assert np.isnan(judged["verifier_confidence"])
 
 
 def test_unknown_words_are_another_language(word_screen: MakeScreen) -> None:
@@ -229,7 +230,9 @@ def test_rows_judged_in_parts_are_judged_as_in_whole(
 
 def test_no_rows_are_judged_as_no_rows(word_screen: MakeScreen) -> None:
     judged = word_screen().judge(candidates([NEW]).iloc[:0])
-    assert list(judged.columns) == ["reason", "detail", "probe_label", "probe_confidence"]
+    assert list(judged.columns) == [
+        *("label", "reason", "detail", "verifier_label", "verifier_confidence")
+    ]
     assert judged.empty
 
 
@@ -253,7 +256,7 @@ def test_missing_columns_are_named(word_screen: MakeScreen) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("probe_weights", np.zeros((2, 5), np.float32), r"shape \(2, 5\).*need \(2, 4\)"),
+        ("verifier", Probe(("good", "bad"), np.zeros((2, 4)), np.zeros(2)), "'good', 'bad'.*, not"),
         ("min_tokens", 41, "min_tokens is 41, max_tokens is 40"),
         ("markers", ("<|end|>", ""), "a marker is empty"),
         ("corpus", pd.DataFrame({"id": ["a"]}), "embeddings have 8 rows, the corpus has 1"),

@@ -12,6 +12,7 @@ from pydantic import Field
 from take.encoder.embeddings import Embeddings
 from take.errors import InputError
 from take.frozen import Frozen
+from take.generation.verifier.verifier_settings import VerifierReport
 from take.rows.arrays import Bools, Float32, Int64
 from take.rows.labelled import TEXT_COLUMNS, task_of
 
@@ -43,19 +44,18 @@ class PoolEvidence:
     """A pool, all generated rows and the corpus; refused if they do not fit together."""
 
     pool: pd.DataFrame
-    """The kept rows: id, text or text_a and text_b, label, label_name, probe_label, …"""
+    """The kept rows: id, text or text_a and text_b, label, label_name, verifier_label, …"""
     judged: pd.DataFrame
-    """Every generated row: label, reason ("" if kept), probe_label (NA if not embedded), texts."""
+    """Every generated row: label, prompt_label, reason ("" if kept), texts, verifier_label (NA if
+    labels were not checked any more)."""
     pool_embeddings: Embeddings
     corpus: pd.DataFrame
     """id, text or text_a and text_b, label, label_name."""
     embeddings: Embeddings
     seen: Bools
     """The corpus rows the language model was fine-tuned on."""
-    probe_weights: Float32 | None = None
-    """(C, d) of the probe that predicts labels; without it, real rows have no agreement."""
-    probe_biases: Float32 | None = None
-    """(C,)."""
+    verifier: VerifierReport | None = None
+    """What predicted labels, and how often it is right; without it, real rows have no agreement."""
 
     def __post_init__(self) -> None:
         _refuse(len(self.pool) == 0, "pool", "it has no rows", "at least one row")

@@ -25,10 +25,11 @@ from take.generation.quality.report import (
     Perplexity,
     PoolQuality,
     Uniqueness,
+    VerifierQuality,
 )
 from take.generation.quality.wording import Wordings, kolmogorov_smirnov, unique_share
+from take.generation.verifier.verifier_settings import TITLES, VerifierReport
 from take.rows.arrays import Bools, Float64, Int64
-from take.rows.blocks import RowBlocks, map_blocks
 from take.rows.random import rng
 
 LossOfTexts = Callable[[Sequence[str]], Float64]
@@ -59,7 +60,7 @@ def measure_pool(
     found = covered(evidence, matched, settings)
     regions = worst_regions(evidence, found, settings)
     wording = Wordings(evidence, matched, settings)
-    agreement = Agreements(evidence, settings)
+    agreement = Agreements(evidence)
     everything = slice(None)
     report = PoolQuality(
         rows=len(evidence.pool),
@@ -72,7 +73,8 @@ def measure_pool(
         ),
         diversity=wording.diversity(),
         words=wording.lengths(),
-        agreement=agreement.of(everything, everything, everything),
+        agreement=agreement.of(everything, everything),
+        verifier=_verifier(evidence.verifier),
         closest_record=closest_record(evidence, matched, settings),
         coverage=coverage(evidence, matched, found, random),
         mauve=_mauve(evidence, matched, settings),
@@ -89,7 +91,8 @@ def measure_pool(
 def _class_quality(
     evidence: PoolEvidence, label: int, found: Covered, wording: Wordings, agreement: Agreements
 ) -> ClassQuality:
-    judged = evidence.judged[(evidence.judged["label"] == label).to_numpy(dtype=np.bool_)]
+    of_class = evidence.judged["prompt_label"] == label
+    judged = evidence.judged[of_class.to_numpy(dtype=np.bool_)]
     in_pool, in_corpus = evidence.pool_labels == label, evidence.corpus_labels == label
     measured = in_corpus & found.outside
     pool, real, ratio = mean_ratio(
@@ -102,7 +105,7 @@ def _class_quality(
         rows=int(in_pool.sum()),
         generated=len(judged),
         unique_generated=unique_share(judged, evidence.text_columns),
-        agreement=agreement.of(agreement.before_labels == label, in_pool, in_corpus),
+        agreement=agreement.of(agreement.before_labels == label, in_pool),
         words_pool=float(pool_words.mean()) if present else None,
         words_corpus=float(corpus_words.mean()),
         words_ks=kolmogorov_smirnov(pool_words, corpus_words) if present else None,
@@ -115,45 +118,48 @@ def _class_quality(
 
 
 class Agreements:
-    """Whether the probe predicts the given label, for well-formed, kept and real rows."""
+    """Whether the verifier predicts the given label, for well-formed, kept and real rows."""
 
-    def __init__(self, evidence: PoolEvidence, settings: QualitySettings) -> None:
-        judged = evidence.judged
-        judged = judged[judged["reason"].isin(_WELL_FORMED) & judged["probe_label"].notna()]
-        self._before = _agrees(judged)
-        self.before_labels = judged["label"].to_numpy(dtype=np.int64)
-        rows = settings.block_rows
-        self._after = _probe_agrees(evidence, evidence.pool_embeddings, evidence.pool_labels, rows)
-        self._corpus = _probe_agrees(evidence, evidence.embeddings, evidence.corpus_labels, rows)
+    def __init__(self, evidence: PoolEvidence) -> None:
+        judged = evidence.judged[evidence.judged["reason"].isin(_WELL_FORMED)]
+        judged = judged[judged["verifier_label"].notna()]
+        self.before_labels = judged["prompt_label"].to_numpy(dtype=np.int64)
+        self._before = _agrees(judged["verifier_label"], judged["prompt_label"])
+        pool = evidence.pool
+        self._verified = pool["verifier_label"].notna().to_numpy(dtype=np.bool_)
+        self._after = _agrees(pool["verifier_label"], pool["label"])
+        self._verifier = evidence.verifier
 
-    def of(self, before: slice | Bools, after: slice | Bools, corpus: slice | Bools) -> Agreement:
-        """Shares over some rows of each."""
+    def of(self, before: slice | Bools, after: slice | Bools) -> Agreement:
+        """Shares over some rows of each; of real rows with the mix of classes of the first."""
         return Agreement(
             before=_share(self._before[before]),
-            after=None if self._after is None else _share(self._after[after]),
-            corpus=None if self._corpus is None else _share(self._corpus[corpus]),
+            after=_share(self._after[after][self._verified[after]]),
+            corpus=self._of_real_rows(self.before_labels[before]),
         )
 
+    def _of_real_rows(self, labels: Int64) -> float | None:
+        if self._verifier is None or not len(labels):
+            return None
+        shares = np.bincount(labels, minlength=len(self._verifier.classes)) / len(labels)
+        return self._verifier.agreement(shares)
 
-def _agrees(rows: pd.DataFrame) -> Bools:
-    agrees: Bools = (rows["probe_label"] == rows["label"]).to_numpy(dtype=np.bool_, na_value=False)
+
+def _agrees(predicted: pd.Series, labels: pd.Series) -> Bools:
+    agrees: Bools = (predicted == labels).to_numpy(dtype=np.bool_, na_value=False)
     return agrees
 
 
-def _probe_agrees(
-    evidence: PoolEvidence, rows: RowBlocks, labels: Int64, block_rows: int
-) -> Bools | None:
-    """Whether argmax_c ⟨w_c, φ⟩ + b_c is the label of each row."""
-    weights, biases = evidence.probe_weights, evidence.probe_biases
-    if weights is None or biases is None:
+def _verifier(report: VerifierReport | None) -> VerifierQuality | None:
+    if report is None:
         return None
-    parts = map_blocks(
-        lambda _, block: (block @ weights.T + biases).argmax(axis=1),
-        rows,
-        block_rows,
+    scores = report.scores
+    return VerifierQuality(
+        name=TITLES[report.kind],
+        accuracy=None if scores is None else scores.accuracy,
+        macro_f1=None if scores is None else scores.macro_f1,
+        held_out_rows=report.held_out_rows,
     )
-    agrees: Bools = np.concatenate([np.empty(0, np.int64), *parts]) == labels
-    return agrees
 
 
 def _share(values: Bools) -> float | None:

@@ -94,16 +94,33 @@ class Lengths(Frozen):
 
 
 class Agreement(Frozen):
-    """How often a probe trained on the corpus predicts the given label."""
+    """How often the verifier predicts the given label: agreement, not truth.
+
+    A verifier that is right on few real rows says little about generated ones.
+    """
 
     before: float | None
-    """Share of the generated rows that passed every other check for which the probe predicts the
+    """Share of the generated rows that passed every other check for which the verifier predicts the
     label of the prompt: how well the language model follows the label."""
     after: float | None
-    """The same share among the kept rows, after contradicted rows were dropped; partly an effect of
-    that filter."""
+    """Share of the kept rows whose label the verifier predicts, after others were dropped
+    or relabelled; partly an effect of that filter."""
     corpus: float | None
-    """The same share among real rows; the probe was trained on them, so it is a little high."""
+    """The same share among real rows that the verifier was not trained on, with the mix of classes
+    of the generated rows: the highest to be expected."""
+
+
+class VerifierQuality(Frozen):
+    """What predicted the labels, and how often it is right."""
+
+    name: str
+    """Which verifier: probe or cross-encoder."""
+    accuracy: float | None
+    """Share of held-out train rows whose label it predicts; none where none could be held out."""
+    macro_f1: float | None
+    """Mean of F₁ over classes on the same rows."""
+    held_out_rows: int
+    """How many they are."""
 
 
 class ClosestRecord(Frozen):
@@ -236,6 +253,8 @@ class PoolQuality(Frozen):
     diversity: Diversity
     words: Lengths
     agreement: Agreement
+    verifier: VerifierQuality | None
+    """None where it is not known."""
     closest_record: ClosestRecord | None
     """Distance to the closest training row; none if nothing was fine-tuned on."""
     coverage: Coverage
@@ -249,7 +268,6 @@ class PoolQuality(Frozen):
     def summary(self) -> str:
         """The most important figures in one line, those of real rows in brackets."""
         figures = [
-            ("probe agrees", self.agreement.before, self.agreement.corpus),
             ("r̄", self.coverage.any_class.compared.mean, self.coverage.any_class.real.mean),
             ("distinct-2", self.diversity.pool.distinct_2, self.diversity.corpus.distinct_2),
         ]
@@ -257,6 +275,16 @@ class PoolQuality(Frozen):
             figures.append(("MAUVE", self.mauve.pool, self.mauve.corpus))
         shown = [f"{name} {a:.3f} ({b:.3f})" for name, a, b in figures if a and b]
         return ", ".join(shown)
+
+    def labels_summary(self) -> str:
+        """What the verifier says of the labels, and how often it is right."""
+        if self.verifier is None or self.agreement.before is None:
+            return "labels: not verified"
+        known, real = self.verifier.accuracy, self.agreement.corpus
+        accuracy = "not measured" if known is None else f"{known:.1%} on held-out train rows"
+        line = f"labels: verifier ({self.verifier.name}, {accuracy}) agrees with "
+        line += f"{self.agreement.before:.1%} of generated rows"
+        return line if real is None else f"{line}, {real:.1%} of real held-out rows"
 
 
 def meanings(model: type[BaseModel] = PoolQuality) -> dict[str, str]:

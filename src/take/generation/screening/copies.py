@@ -92,12 +92,13 @@ class Candidate:
     name: str
     row: TextRow
     label: int = 0
+    """Of its prompt, or the verifier's if it was relabelled: it counts for that class's share."""
     copy: Verdict | None = None
     """Whether it copies train or evaluation rows."""
     vectors: Float32 | None = None
     """(texts, d), if it was embedded."""
     probabilities: Float64 | None = None
-    """The probe's, of each class."""
+    """The verifier's, of each class."""
     contradiction: Verdict | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -62,4 +63,6 @@ class ScreeningSettings(Frozen):
     near_copy_cosine: float | None = Field(default=0.85, ge=0.5, le=1)
     """Cosine of embeddings that makes a near copy, too; null turns it off."""
     contradiction_threshold: float | None = Field(default=0.95, gt=0, le=1)
-    """The probe's confidence in another label that drops a row; null turns it off."""
+    """The verifier's confidence in another label that contradicts a row's; null turns it off."""
+    contradicted: Literal["drop", "relabel"] = "drop"
+    """What becomes of such a row: it is dropped, or kept under the verifier's label."""

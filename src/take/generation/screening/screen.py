@@ -19,8 +19,11 @@ from take.generation.screening.copies import (
 )
 from take.generation.screening.reasons import KEPT, Reason, ScreeningSettings, Verdict
 from take.generation.screening.row_checks import RowChecks
-from take.rows.arrays import Float32, Float64
-from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.generation.verifier.verifier import Verifier
+from take.generation.verifier.verifier_settings import TITLES
+from take.learners.base import Texts
+from take.rows.arrays import Float64
+from take.rows.labelled import TEXT_COLUMNS, class_names, task_of
 from take.text.copies import CopySettings
 from take.text.normalise import TextRow, as_columns, text_rows
 
@@ -37,10 +40,8 @@ class Reference:
     embeddings: Embeddings
     """Rows aligned with the corpus."""
     encoder: Encoder
-    probe_weights: Float32
-    """(C, features)."""
-    probe_biases: Float32
-    """(C,)."""
+    verifier: Verifier
+    """Predicts labels."""
     min_tokens: int
     max_tokens: int
     markers: tuple[str, ...]
@@ -49,14 +50,13 @@ class Reference:
     """The longest number, in digits, that a kept text may hold; None: any."""
 
     def __post_init__(self) -> None:
-        n_rows, n_features = self.embeddings.shape
+        n_rows = self.embeddings.shape[0]
         if n_rows != len(self.corpus):
             raise ValueError(f"embeddings have {n_rows} rows, the corpus has {len(self.corpus)}")
-        n_classes = len(self.probe_biases)
-        if self.probe_weights.shape != (n_classes, n_features):
+        names = class_names(self.corpus)
+        if list(self.verifier.classes) != names:
             raise ValueError(
-                f"probe_weights have shape {self.probe_weights.shape}; "
-                f"{n_classes} biases and {n_features} features need {(n_classes, n_features)}"
+                f"the verifier's classes are {list(self.verifier.classes)}, not {names}"
             )
         if not 0 <= self.min_tokens <= self.max_tokens:
             raise ValueError(f"min_tokens is {self.min_tokens}, max_tokens is {self.max_tokens}")
@@ -90,10 +90,12 @@ class Screen:
         self._label_names = dict(zip(classes["label"], classes["label_name"], strict=True))
 
     def judge(self, rows: pd.DataFrame, room: Mapping[int, int] | None = None) -> pd.DataFrame:
-        """Reason ("" if kept), detail, probe_label and probe_confidence of each row.
+        """Label, reason ("" if kept), detail, verifier_label and verifier_confidence of each row.
+
+        The label is the prompt's, but for kept rows that were relabelled.
 
         `room` is how many more rows of each class are wanted; what passes beyond it is surplus.
-        The probe's columns are filled for the rows that were embedded.
+        The verifier's columns are filled for the rows that were embedded.
         """
         needed = (*_ROW_COLUMNS, *self._columns)
         if missing := [column for column in needed if column not in rows.columns]:
@@ -109,16 +111,18 @@ class Screen:
             for label, index in zip(labels, rows["index"], strict=True)
         ]
         candidates = self._examined([Candidate(names[i], texts[i], labels[i]) for i in passed])
-        probed: dict[int, Float64] = {}
+        verified: dict[int, Float64] = {}
         decided = self._kept.decide(candidates, room)
         for i, candidate, verdict in zip(passed, candidates, decided, strict=True):
             verdicts[i] = verdict
             # A duplicate of a row of this call was embedded; a duplicate of an earlier call's row
-            # was not. So that calls make no difference, neither gets the probe's columns.
+            # was not. So that calls make no difference, neither gets the verifier's columns.
             is_duplicate = verdict is not None and verdict[0] is Reason.DUPLICATE
             if candidate.probabilities is not None and not is_duplicate:
-                probed[i] = candidate.probabilities
-        return _judged(rows.index, verdicts, probed)
+                verified[i] = candidate.probabilities
+            if verdict is None:
+                labels[i] = candidate.label
+        return _judged(rows.index, labels, verdicts, verified)
 
     def _examined(self, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates with all that does not depend on which others are kept."""
@@ -132,16 +136,17 @@ class Screen:
         embedded = self._embedded(rows)
         if embedded is None:
             return candidates
-        probabilities = self._probed(embedded)
+        texts = Texts.of(*as_columns(rows))
+        probabilities = self._reference.verifier.probabilities(texts, embedded)
         resemblances = self._resemblances(rows, embedded)
         for number, i in enumerate(original):
-            candidates[i] = replace(
+            examined = replace(
                 candidates[i],
                 copy=resemblances[number],
                 vectors=embedded.strings.take(embedded.rows[number]),
                 probabilities=probabilities[number],
-                contradiction=self._contradiction(candidates[i].label, probabilities[number]),
             )
+            candidates[i] = self._with_label_checked(examined, probabilities[number])
         return candidates
 
     def _copies(self, rows: list[TextRow]) -> list[Verdict | None]:
@@ -185,22 +190,18 @@ class Screen:
         encoder = self._reference.encoder
         return embed_corpus(as_columns(rows), encoder, EmbeddingSettings()).embeddings
 
-    def _probed(self, embedded: Embeddings) -> Float64:
-        """The probe's probabilities, (rows, C)."""
-        features = embedded.read(0, embedded.shape[0]).astype(np.float64)
-        logits = features @ self._reference.probe_weights.T + self._reference.probe_biases
-        likelihoods = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: Float64 = likelihoods / likelihoods.sum(axis=1, keepdims=True)
-        return probabilities
-
-    def _contradiction(self, label: int, probabilities: Float64) -> Verdict | None:
+    def _with_label_checked(self, candidate: Candidate, probabilities: Float64) -> Candidate:
+        """The candidate, dropped or relabelled if the verifier is sure of another label."""
         threshold = self._settings.contradiction_threshold
         likeliest = int(probabilities.argmax())
         confidence = float(probabilities[likeliest])
-        if threshold is None or likeliest == label or confidence < threshold:
-            return None
-        name = self._label_name(likeliest)
-        return Reason.LABEL_CONTRADICTED, f"probe predicts {name} at {confidence:.2f}"
+        if threshold is None or likeliest == candidate.label or confidence < threshold:
+            return candidate
+        if self._settings.contradicted == "relabel":
+            return replace(candidate, label=likeliest)
+        who = TITLES[self._reference.verifier.kind]
+        detail = f"{who} predicts {self._label_name(likeliest)} at {confidence:.2f}"
+        return replace(candidate, contradiction=(Reason.LABEL_CONTRADICTED, detail))
 
     def _label_name(self, label: int) -> str:
         return str(self._label_names.get(label, label))
@@ -215,18 +216,23 @@ def _first_reasons(details: dict[Reason, Details]) -> list[Verdict | None]:
 
 
 def _judged(
-    index: pd.Index, verdicts: Sequence[Verdict | None], probed: dict[int, Float64]
+    index: pd.Index,
+    labels: Sequence[int],
+    verdicts: Sequence[Verdict | None],
+    verified: dict[int, Float64],
 ) -> pd.DataFrame:
     rows = range(len(verdicts))
     return pd.DataFrame(
         {
+            "label": np.array(labels, dtype=np.int64),
             "reason": pd.array([v[0].value if v else KEPT for v in verdicts], dtype="str"),
             "detail": pd.array([v[1] if v else "" for v in verdicts], dtype="str"),
-            "probe_label": pd.array(
-                [int(probed[i].argmax()) if i in probed else None for i in rows], dtype="Int64"
+            "verifier_label": pd.array(
+                [int(verified[i].argmax()) if i in verified else None for i in rows], dtype="Int64"
             ),
-            "probe_confidence": np.array(
-                [float(probed[i].max()) if i in probed else np.nan for i in rows], dtype=np.float64
+            "verifier_confidence": np.array(
+                [float(verified[i].max()) if i in verified else np.nan for i in rows],
+                dtype=np.float64,
             ),
         },
         index=index,

@@ -36,9 +36,12 @@ from take.generation.sampling.writer import RowWriter, SamplingReport
 from take.generation.screening.reasons import ScreeningSettings
 from take.generation.screening.screen import Reference, Screen
 from take.generation.template import Template
+from take.generation.verifier.training import TrainedVerifier
+from take.generation.verifier.training import train_verifier as train_and_choose
+from take.generation.verifier.verifier import load_verifier
+from take.generation.verifier.verifier_settings import VerifierReport, VerifierSettings
 from take.generation.vocabulary import vocabulary_of
 from take.rows.labelled import TEXT_COLUMNS, class_names, class_sizes, task_of, text_columns
-from take.scoring.trajectory import ProbeTrajectory
 from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
@@ -97,12 +100,19 @@ def fine_tune(
     )
 
 
+def train_verifier(
+    corpus: pd.DataFrame, embeddings: Embeddings, settings: VerifierSettings, copies: CopySettings
+) -> TrainedVerifier:
+    """Train what judges the labels of generated rows, and measure it on held-out train rows."""
+    return train_and_choose(corpus, embeddings, settings, copies)
+
+
 def sample_and_screen(
     corpus: pd.DataFrame,
     evaluation_split: pd.DataFrame,
     embeddings: Embeddings,
     encoder: Encoder,
-    trajectory: ProbeTrajectory,
+    verifier: Path,
     language_model: LanguageModel,
     adapter: Path,
     canaries: pd.DataFrame,
@@ -128,8 +138,7 @@ def sample_and_screen(
         evaluation_split=evaluation_split,
         embeddings=embeddings,
         encoder=encoder,
-        probe_weights=trajectory.weights[-1],
-        probe_biases=trajectory.biases[-1],
+        verifier=load_verifier(verifier),
         min_tokens=bounds.shortest,
         max_tokens=bounds.longest,
         markers=(*template.markers, *canary_markers(canaries)),
@@ -167,7 +176,7 @@ def measure_pool(
     corpus: pd.DataFrame,
     embeddings: Embeddings,
     generator_rows: pd.DataFrame,
-    trajectory: ProbeTrajectory,
+    verifier_report: VerifierReport,
     language_model: LanguageModel,
     settings: QualitySettings,
 ) -> PoolMeasured:
@@ -180,12 +189,12 @@ def measure_pool(
         corpus=corpus,
         embeddings=embeddings,
         seen=corpus["id"].isin(set(trained)).to_numpy(),
-        probe_weights=trajectory.weights[-1],
-        probe_biases=trajectory.biases[-1],
+        verifier=verifier_report,
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
     measured = measure(evidence, settings, lambda texts: text_losses(model, tokenizer, texts))
     _logger.info("Compared with equally many real rows: %s.", measured.report.summary())
+    _logger.info("The pool's %s.", measured.report.labels_summary())
     return measured
 
 

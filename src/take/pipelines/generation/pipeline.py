@@ -9,13 +9,14 @@ from take.pipelines.generation.nodes import (
     measure_pool,
     plot_generation,
     sample_and_screen,
+    train_verifier,
 )
 
 _FINE_TUNING = "params:generation.fine_tuning"
 
 
 def create_pipeline() -> Pipeline:
-    """corpus, embeddings, trajectory → adapter, pool, ledger, and the pool's quality."""
+    """corpus, embeddings → adapter, verifier, pool, ledger, and the pool's quality."""
     return stage(
         "generation",
         [
@@ -25,13 +26,18 @@ def create_pipeline() -> Pipeline:
                 ["adapter", "generator_rows", "canaries", "fine_tuning_report"],
             ),
             step(
+                train_verifier,
+                ["corpus", "embeddings", "params:generation.verifier", "params:audit.copies"],
+                ["verifier", "verifier_report"],
+            ),
+            step(
                 sample_and_screen,
                 [
                     "corpus",
                     "evaluation_split",
                     "embeddings",
                     "encoder",
-                    "trajectory",
+                    "verifier",
                     "language_model",
                     "adapter",
                     "canaries",
@@ -52,7 +58,7 @@ def create_pipeline() -> Pipeline:
                     "corpus",
                     "embeddings",
                     "generator_rows",
-                    "trajectory",
+                    "verifier_report",
                     "language_model",
                     "params:generation.quality",
                 ],
