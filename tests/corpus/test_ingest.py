@@ -6,6 +6,7 @@ import pytest
 from take.corpus.ingest import CorpusReport, IngestionSettings, ingest
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, CorpusSpec
+from take.errors import InputError
 
 SETTINGS = IngestionSettings(budget="1/class")
 SPEC = CorpusSpec.model_validate(
@@ -54,6 +55,20 @@ def test_a_pair_leaks_only_as_a_pair() -> None:
         ["p", "r"],
         ["s", "t"],
     ]
+
+
+def test_prompts_of_labels_are_with_the_rows() -> None:
+    spec = SPEC.model_copy(update={"prompts": {"bad": "a bad review"}})
+    rows = [("a", 0), ("b", 1), ("c", 1)]
+    found = ingest(raw(rows, [("d", 1)], spec), SETTINGS).corpus
+    assert found["label_prompt"].tolist() == ["a bad review", "good", "good"]
+    assert "label_prompt" not in ingest(raw(rows, [("d", 1)]), SETTINGS).corpus
+
+
+def test_a_prompt_of_an_unknown_label_is_refused() -> None:
+    spec = SPEC.model_copy(update={"prompts": {"goood": "fine"}})
+    with pytest.raises(InputError, match=r"'goood', which the corpus does not have.*'good'\?"):
+        ingest(raw([("a", 0), ("b", 1)], [("d", 1)], spec), SETTINGS)
 
 
 def test_ids_are_by_content() -> None:

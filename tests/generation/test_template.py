@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from take.errors import InputError
 from take.generation.template import Template, fold
-from tests.generation.tiny import FAMILIES, tokenizer
+from tests.generation.tiny import FAMILIES, saved, tokenizer
 
 LABELS = ["negative", "positive"]
 
@@ -161,3 +161,35 @@ def test_a_special_token_in_a_part_that_is_not_learned_does_no_harm() -> None:
     template("llama", max_text_tokens=30).check_markers(corpus)
     with pytest.raises(InputError, match="special token"):
         template("llama", max_text_tokens=1000).check_markers(corpus)
+
+
+def test_a_corpus_s_prompts_are_read_instead_of_its_labels(tmp_path) -> None:
+    language_model = saved("gpt2", tmp_path)
+    corpus = pd.DataFrame(
+        {
+            "text": ["dull", "warm"],
+            "label": [0, 1],
+            "label_name": ["0", "1"],
+            "label_prompt": ["bad film", "good film"],
+        }
+    )
+    words = language_model.load_tokenizer()
+    with_prompts = Template.of(language_model, corpus, 50)
+    assert [words.decode(ids) for ids in with_prompts.prompts] == ["bad film\n", "good film\n"]
+    without = Template.of(language_model, corpus.drop(columns="label_prompt"), 50)
+    assert [words.decode(ids) for ids in without.prompts] == ["0\n", "1\n"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_pair_s_label_is_between_its_texts(family: str) -> None:
+    made = Template(tokenizer(family), ["good", "entailment"], "pair", 50)
+    texts = ["a warm film", "it 's charming"]
+    rows = [made.whole(label, made.encode(texts)) for label in (0, 1)]
+    start, stop = rows[0].given
+    for label, row in enumerate(rows):
+        assert row.given == (start, stop)  # labels have one length in tokens
+        assert list(row.token_ids[start:stop]) == made.between(label)
+        generated = (*row.token_ids[row.prompt_length :],)
+        assert made.written(generated) == "\n".join(texts)
+    assert rows[0].token_ids[:start] == rows[1].token_ids[:start]
+    assert rows[0].token_ids[stop:] == rows[1].token_ids[stop:]

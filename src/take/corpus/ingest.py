@@ -16,7 +16,7 @@ from take.corpus.labels import check_classes, label_ids, label_names, label_warn
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, EvaluationShare
 from take.corpus.validation import check_texts, text_warnings
-from take.errors import InputError
+from take.errors import InputError, closest
 from take.frozen import Frozen
 from take.rows.arrays import Int64
 from take.rows.labelled import content_id, text_columns, text_keys
@@ -69,7 +69,8 @@ class Ingested(NamedTuple):
     """The outputs of ingestion."""
 
     corpus: pd.DataFrame
-    """Train rows: id, text or text_a and text_b, label (int64), label_name."""
+    """Train rows: id, text or text_a and text_b, label (int64), label_name, and label_prompt if the
+    corpus has prompts."""
     evaluation_split: pd.DataFrame
     report: CorpusReport
 
@@ -101,6 +102,8 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     duplicated = train["id"].duplicated().to_numpy()
     leaking = train_keys.isin(set(evaluation_keys)).to_numpy() & ~duplicated
     corpus = train[~duplicated & ~leaking].reset_index(drop=True)
+    if raw.spec.prompts:
+        corpus = corpus.assign(label_prompt=_label_prompts(corpus, raw, names))
 
     if corpus.empty:
         raise InputError(
@@ -164,6 +167,19 @@ def _checked_rows(
     ids = [content_id(parts) for parts in zip(*texts.values(), row_labels, strict=True)]
     rows = pd.DataFrame({"id": ids, **texts, "label": labels, "label_name": row_labels})
     return rows.astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
+
+
+def _label_prompts(corpus: pd.DataFrame, raw: RawCorpus, names: Sequence[str]) -> pd.Series:
+    """What the language model reads as each row's label."""
+    for name in raw.spec.prompts:
+        if name not in names:
+            raise InputError(
+                f"prompts names the label {name!r:.60}, which the corpus does not have",
+                where=f"corpora.yml, {raw.name}",
+                remedy=closest(name, names),
+            )
+    prompts = {name: raw.spec.prompts.get(name, name) for name in names}
+    return corpus["label_name"].map(prompts).astype("str")
 
 
 def _split_evaluation(

@@ -134,6 +134,10 @@ class CorpusSpec(Frozen):
     columns: Columns
     labels: Annotated[tuple[str, ...], Field(min_length=2), BeforeValidator(_quoted)] | None = None
     """Label names by id; left out, they are the sorted values of the label column."""
+    prompts: dict[str, Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default_factory=dict
+    )
+    """By label name: a short phrase that the language model reads instead of the name."""
     evaluation: EvaluationShare = EvaluationShare()
     about: About = About()
 

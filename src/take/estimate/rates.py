@@ -31,7 +31,6 @@ from take.generation.template import Template, plain_ids
 from take.generation.vocabulary import Vocabulary, vocabulary_of
 from take.reuse.records import record_path
 from take.rows.arrays import Int64
-from take.rows.labelled import class_names, task_of
 
 Result = TypeVar("Result")
 
@@ -204,9 +203,7 @@ class GenerationPlan:
 
         Rows that a run draws by their weights are drawn evenly here: they cost the same.
         """
-        names = class_names(corpus)
-        tokenizer, max_tokens = language_model.load_tokenizer(), fine_tuning.max_text_tokens
-        template = Template(tokenizer, names, task_of(corpus), max_tokens)
+        template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
         lengths = corpus_lengths(corpus, template)
         bounds = LengthBounds.of(lengths, sampling.length_quantiles)
         if fine_tuning.row_sampling == "knowledge":

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -62,15 +62,14 @@ class Template:
         label_names: Sequence[str],
         task: Task,
         max_text_tokens: int,
-        label_prompts: Mapping[str, str] | None = None,
+        label_prompts: Sequence[str] | None = None,
     ) -> None:
         self._tokenizer = tokenizer
         self.columns = TEXT_COLUMNS[task]
         self.max_text_tokens = max_text_tokens
         self.end_id = _end_id(tokenizer)
         self.special_ids = _special_ids(tokenizer)
-        phrases = label_prompts or {}
-        names = [fold(phrases.get(name, name)) for name in label_names]
+        names = [fold(name) for name in label_prompts or label_names]
         if len(set(names)) < len(names) or not all(names):
             raise InputError(
                 f"label names {names} are not different once blanks are folded",
@@ -91,15 +90,14 @@ class Template:
 
     @classmethod
     def of(
-        cls,
-        language_model: LanguageModel,
-        corpus: pd.DataFrame,
-        max_text_tokens: int,
-        label_prompts: Mapping[str, str] | None = None,
+        cls, language_model: LanguageModel, corpus: pd.DataFrame, max_text_tokens: int
     ) -> Template:
         """The template of a corpus for a language model."""
-        tokenizer = language_model.load_tokenizer()
-        return cls(tokenizer, class_names(corpus), task_of(corpus), max_text_tokens, label_prompts)
+        tokenizer, names = language_model.load_tokenizer(), class_names(corpus)
+        prompts = None
+        if "label_prompt" in corpus:
+            prompts = corpus.groupby("label")["label_prompt"].first().tolist()
+        return cls(tokenizer, names, task_of(corpus), max_text_tokens, prompts)
 
     @property
     def prompts(self) -> list[list[int]]:
