@@ -25,8 +25,9 @@ import pandas as pd
 
 from take.corpus.reading import read_table
 from take.generation.finetuning.adapter import plain_model, trainable
-from take.generation.finetuning.examples import Rows, choose_rows
+from take.generation.finetuning.examples import choose_rows
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import Rows
 from take.generation.finetuning.updates import PlainStepper
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.template import Template

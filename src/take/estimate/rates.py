@@ -21,8 +21,8 @@ from take.cost import costing
 from take.encoder.backends import Batch
 from take.encoder.encode import Encoder
 from take.generation.finetuning.canaries import plant
-from take.generation.finetuning.examples import TrainingRows
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import TrainingRows
 from take.generation.finetuning.training import training_key
 from take.generation.language_models import LanguageModel
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths

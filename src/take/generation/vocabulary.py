@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from take.generation.finetuning.examples import Rows, TrainingRows
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import Rows, TrainingRows
 from take.generation.template import Template
 from take.rows.arrays import Int64
 from take.rows.blocks import block_bounds

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 import torch
 
-from take.generation.finetuning.examples import TrainingRows, choose_rows
+from take.generation.finetuning.examples import choose_rows
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import TrainingRows
 from take.generation.language_models import LanguageModel
 from take.generation.template import Template
 from tests.generation import tiny

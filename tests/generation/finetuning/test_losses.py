@@ -6,7 +6,7 @@ import torch
 import transformers
 
 from take.generation.finetuning.adapter import load_tuned
-from take.generation.finetuning.examples import Rows
+from take.generation.finetuning.token_rows import Rows
 from take.generation.finetuning.training import fine_tune
 from take.generation.finetuning.updates import mean_loss, padded, text_losses, token_losses
 from tests.generation import tiny

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from take.generation.finetuning.examples import Rows
+from take.generation.finetuning.token_rows import Rows
 from take.generation.finetuning.updates import epoch_batches, padded, plan_updates
 from tests.generation.finetuning.conftest import quick
 

@@ -28,7 +28,8 @@ from take.audit.intervals import auc_interval, tpr_at_fpr
 from take.audit.privacy.report import Attack, MembershipReport
 from take.frozen import Frozen
 from take.generation.finetuning.canaries import canary_rows, numbers_of, phrase_of
-from take.generation.finetuning.examples import Rows, labelled_rows
+from take.generation.finetuning.examples import labelled_rows
+from take.generation.finetuning.token_rows import Rows
 from take.generation.finetuning.updates import row_losses
 from take.generation.template import Template
 from take.precision import Precision, products

@@ -18,9 +18,10 @@ import numpy as np
 import pandas as pd
 
 from take.errors import InputError
-from take.generation.finetuning.examples import Rows, TrainingRows, choose_rows, labelled_rows
+from take.generation.finetuning.examples import choose_rows, labelled_rows
 from take.generation.finetuning.fine_tuning_report import FineTuningReport
 from take.generation.finetuning.fine_tuning_settings import CanarySettings, FineTuningSettings
+from take.generation.finetuning.token_rows import Rows, TrainingRows
 from take.generation.finetuning.updates import plan_updates
 from take.generation.template import Template
 from take.rows.arrays import Float64

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: everything the next update depends on, so that it resumes exactly.
+"""Checkpoints and the end of a training: all that the next update depends on, to resume exactly.
 
 One safetensors file each: weights, optimizer state, random state, best weights so far; the numbers
 are JSON in the file's own metadata.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
-from take.generation.finetuning.fine_tuning_report import ValidationLoss
+from take.generation.finetuning.fine_tuning_report import FineTuningReport, ValidationLoss
+from take.reuse.records import damage, recorded
 from take.reuse.store import KeyedStore
 
+ADAPTER, _REPORT = "adapter", "report.json"
 _KEPT = 2  # the newest, and the one before it in case the newest is damaged
 _STATE = "state"
 Tensors = dict[str, Any]
@@ -74,3 +76,25 @@ class Checkpoints:
         """
         for path in self._store.folder.glob("*checkpoint-*"):
             path.unlink()
+
+
+class _Finished(BaseModel):
+    key: str
+    report: FineTuningReport
+
+
+def write_report(work_folder: Path, key: str, report: FineTuningReport) -> None:
+    """Mark the training as finished; the adapter is in the folder by now."""
+    with recorded(work_folder / _REPORT) as temporary:
+        temporary.write_text(_Finished(key=key, report=report).model_dump_json(indent=1))
+
+
+def finished_report(work_folder: Path, key: str) -> FineTuningReport | None:
+    """The report of the finished training of this key, if it and its adapter are whole."""
+    try:
+        finished = _Finished.model_validate_json((work_folder / _REPORT).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+    if finished.key != key or any(damage(work_folder / part) for part in (_REPORT, ADAPTER)):
+        return None
+    return finished.report

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ import pandas as pd
 from take.errors import InputError
 from take.generation.finetuning.fine_tuning_report import RowCounts
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import Rows, TrainingRows
 from take.generation.template import Template, fold
 from take.rows.arrays import Float64, Int64
 from take.rows.random import rng
@@ -31,61 +31,6 @@ _logger = logging.getLogger(__name__)
 
 _LARGEST_VALIDATION_SHARE = 0.2  # of a class: most of a small corpus is trained on
 _LARGEST_BARRED_SHARE = 0.5  # validation rows and their relatives
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Tokenised rows."""
-
-    token_ids: tuple[tuple[int, ...], ...]
-    """Prompt, text and end token of each row."""
-    prompt_lengths: Int64
-    """How many tokens of a row are the prompt, which is given, not learned."""
-    positions: Int64
-    """The position of each row in the corpus."""
-    given: Int64 | None = None
-    """(rows, 2): from where to where further tokens are given, not learned: a pair's label."""
-
-    def part(self, indices: Sequence[int] | Int64) -> Rows:
-        """Some of the rows."""
-        chosen = np.asarray(indices, dtype=np.int64)
-        return Rows(
-            tuple(self.token_ids[index] for index in chosen),
-            self.prompt_lengths[chosen],
-            self.positions[chosen],
-            None if self.given is None else self.given[chosen],
-        )
-
-    def joined(self, others: Rows) -> Rows:
-        """These rows, then the others."""
-        given = None
-        if self.given is not None and others.given is not None:
-            given = np.concatenate([self.given, others.given])
-        return Rows(
-            (*self.token_ids, *others.token_ids),
-            np.concatenate([self.prompt_lengths, others.prompt_lengths]),
-            np.concatenate([self.positions, others.positions]),
-            given,
-        )
-
-    def __len__(self) -> int:
-        return len(self.token_ids)
-
-    @property
-    def lengths(self) -> Int64:
-        """Tokens of each row."""
-        return np.array([len(ids) for ids in self.token_ids], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """The rows to train on and the rows to measure the validation loss on."""
-
-    train: Rows
-    validation: Rows
-    counts: RowCounts
-    related: Int64
-    """Positions of rows that cannot be trained on: relatives of validation rows, common phrases."""
 
 
 def choose_rows(

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from take.errors import InputError
-from take.generation.finetuning.examples import Rows
 from take.generation.finetuning.fine_tuning_report import PrivacyReport
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings, PrivacySettings
+from take.generation.finetuning.token_rows import Rows
 from take.generation.finetuning.updates import PaddedBatch, Stepped, adamw, padded, token_losses
 from take.rows.arrays import Int64
 

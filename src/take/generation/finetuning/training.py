@@ -11,17 +11,22 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ValidationError
-
 from take.generation.finetuning.adapter import plain_model, public_name, save_tuned, trainable
-from take.generation.finetuning.checkpoints import Checkpoints, Progress, Tensors
-from take.generation.finetuning.examples import TrainingRows
+from take.generation.finetuning.checkpoints import (
+    ADAPTER,
+    Checkpoints,
+    Progress,
+    Tensors,
+    finished_report,
+    write_report,
+)
 from take.generation.finetuning.fine_tuning_report import (
     FineTuningReport,
     ValidationLoss,
     loss_curve,
 )
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import TrainingRows
 from take.generation.finetuning.updates import (
     PlainStepper,
     Stepper,
@@ -36,11 +41,10 @@ from take.generation.vocabulary import WHOLE, Vocabulary
 from take.precision import products
 from take.reuse.digests import module_code, value_digest
 from take.reuse.locks import file_lock
-from take.reuse.records import damage, recorded
+from take.reuse.records import recorded
 
 _logger = logging.getLogger(__name__)
 
-_ADAPTER, _REPORT = "adapter", "report.json"
 _WRITING_SHARE = 0.1  # of the time, at most, goes into checkpoints
 
 
@@ -48,11 +52,6 @@ class FineTuned(NamedTuple):
     """A folder for `adapter.load_tuned`, and the report."""
 
     folder: Path
-    report: FineTuningReport
-
-
-class _Finished(BaseModel):
-    key: str
     report: FineTuningReport
 
 
@@ -72,11 +71,11 @@ def fine_tune(
 
         require_opacus()
     key = training_key(language_model, rows, settings, vocabulary)
-    folder, checkpoints = work_folder / _ADAPTER, Checkpoints(work_folder, key)
+    folder, checkpoints = work_folder / ADAPTER, Checkpoints(work_folder, key)
     # Two corpora with the same rows share a work folder.
     lock = file_lock(work_folder / ".lock", "the same fine-tuning")
     with lock, torch.random.fork_rng(devices=[]):
-        if finished := _finished(work_folder, key):
+        if finished := finished_report(work_folder, key):
             _logger.info("Fine-tuning was finished before: its adapter is reused.")
             checkpoints.clear()  # the run may have been killed before this
             return FineTuned(folder, finished)
@@ -92,8 +91,7 @@ def fine_tune(
             )
         with recorded(folder) as temporary:
             training.save(temporary)
-        with recorded(work_folder / _REPORT) as temporary:
-            temporary.write_text(_Finished(key=key, report=report).model_dump_json(indent=1))
+        write_report(work_folder, key, report)
         checkpoints.clear()
         return FineTuned(folder, report)
 
@@ -118,16 +116,6 @@ def training_key(
             "code": module_code(__name__),
         }
     )
-
-
-def _finished(work_folder: Path, key: str) -> FineTuningReport | None:
-    try:
-        finished = _Finished.model_validate_json((work_folder / _REPORT).read_bytes())
-    except (FileNotFoundError, ValidationError):
-        return None
-    if finished.key != key or any(damage(work_folder / part) for part in (_REPORT, _ADAPTER)):
-        return None
-    return finished.report
 
 
 class Training:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from take.errors import InputError
-from take.generation.finetuning.examples import Rows
 from take.generation.finetuning.fine_tuning_report import PrivacyReport
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
+from take.generation.finetuning.token_rows import Rows
 from take.generation.template import fold, plain_ids
 from take.precision import products
 from take.rows.arrays import Bools, Float64, Int64
