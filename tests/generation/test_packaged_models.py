@@ -197,20 +197,18 @@ NEWS = (
 )
 
 
+@pytest.fixture(scope="module")
+def gemma(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    return LanguageModel(LanguageModelSettings(model="gemma"), tmp_path_factory.mktemp("gemma"))
+
+
 @pytest.mark.lm
 @pytest.mark.skipif(
     any(find_spec(package) is None for package, _ in GEMMA.parts),
     reason="Gemma is not installed (`make gemma`)",
 )
 class TestRealGemma:
-    """One conversion and one load for all."""
-
-    @pytest.fixture(scope="class")
-    def gemma(self, tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
-        folder = tmp_path_factory.mktemp("gemma")
-        lm = LanguageModel(LanguageModelSettings(model="gemma"), folder)
-        assert lm.folder.parent == folder
-        return lm
+    """One conversion for all."""
 
     def test_needs_its_start_token(self, gemma: LanguageModel) -> None:
         words, model = gemma.load_tokenizer(), gemma.load_model()
