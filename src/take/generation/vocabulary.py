@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,11 +48,10 @@ class Vocabulary:
     ) -> Vocabulary:
         """The tokens of all texts and prompts, and of rows that are not from the corpus."""
         used = {template.end_id, *(token for prompt in template.prompts for token in prompt)}
-        for ids in _encoded(columns, template):
-            used.update(ids)
+        used.update(chain.from_iterable(_encoded(columns, template)))
         if rows is not None:
-            for ids in (*rows.train.token_ids, *rows.validation.token_ids):
-                used.update(ids)
+            for part in (rows.train, rows.validation):
+                used.update(chain.from_iterable(part.token_ids))
         return cls(np.array(sorted(used), dtype=np.int64))
 
     def compact(self, token_ids: Iterable[int]) -> tuple[int, ...]:
@@ -74,8 +74,8 @@ class Vocabulary:
         """Those of the tokens that are kept."""
         if self.ids is None:
             return list(token_ids)
-        given = np.fromiter(token_ids, dtype=np.int64)
-        return given[np.isin(given, self.ids)].tolist()
+        kept = set(self.ids.tolist())
+        return [token for token in token_ids if token in kept]
 
     def rows(self, rows: Rows) -> Rows:
         """Rows in new ids."""
