@@ -1,12 +1,13 @@
-"""Our fine-tuning loop against `transformers.Trainer`, in tokens per second, in one run.
+"""Our fine-tuning loop against `transformers.Trainer`: tokens per second and loss, in one run.
 
     python benchmarks/finetuning.py [--texts FILE.parquet] [--rows 240] [--batch-rows 8]
 
 The same rows, the same LoRA, the same number of rows per batch. Chunks of rows go through every
 side in turn, so that a busy moment of the machine falls on all of them; the ratio is the median
-over chunks. Tokens are those of prompts and texts, not padding. `Trainer` runs with its defaults
-(random batches), and again with batches by length, which is not its default. Without --texts it
-uses the built-in corpus; a file is one that `ingestion` wrote (text, label).
+over chunks. Losses are of other rows, over the tokens of the corpus. "float32, all tokens" is our
+loop without its two savings. Tokens are those of prompts and texts, not padding. `Trainer` runs
+with its defaults (random batches), and again with batches by length, which is not its default.
+Without --texts it uses the built-in corpus; a file is one that `ingestion` wrote (text, label).
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from take.generation.finetuning.adapter import plain_model, trainable
 from take.generation.finetuning.examples import choose_rows
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.token_rows import Rows
-from take.generation.finetuning.updates import PlainStepper
+from take.generation.finetuning.updates import PlainStepper, mean_loss
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.template import Template
+from take.generation.vocabulary import Vocabulary
+from take.precision import products
 
 CHUNKS = 3
 IGNORED = -100  # a label without a loss in transformers
@@ -102,16 +105,30 @@ def measure(language_model: LanguageModel, corpus: pd.DataFrame, n_rows: int, ba
     tokenizer = language_model.load_tokenizer()
     names = [f"class {label}" for label in range(int(corpus["label"].max()) + 1)]
     template = Template(tokenizer, names, "single", settings.max_text_tokens)
-    sample = corpus.sample(n_rows, random_state=0).reset_index(drop=True)
-    rows = choose_rows(sample, template, settings).train
-
-    def fresh() -> Any:
-        return trainable(language_model.load_model(), settings)
-
+    sample = corpus.sample(2 * n_rows, random_state=0).reset_index(drop=True)
+    seen, held_out = sample[:n_rows], sample[n_rows:].reset_index(drop=True)
+    rows = choose_rows(seen, template, settings).train
+    others = choose_rows(held_out, template, settings).train
+    wide = settings.model_copy(update={"precision": "float32"})
+    vocabulary = Vocabulary.of([corpus["text"].tolist()], template)
+    models = {
+        "Trainer": trainable(language_model.load_model(), wide),
+        "Trainer, batches by length": trainable(language_model.load_model(), wide),
+        "TAKE, float32, all tokens": trainable(language_model.load_model(), wide),
+    }
+    cut = language_model.load_model()
+    vocabulary.cut(cut)
+    models["TAKE"] = trainable(cut, settings)
+    end_id = template.end_id
+    (compact_end_id,) = vocabulary.compact([end_id])
+    ours = our_loop(models["TAKE"], settings, compact_end_id)
     sides = {
-        "Trainer": trainer(fresh(), settings, tokenizer, "random"),
-        "Trainer, batches by length": trainer(fresh(), settings, tokenizer, "group_by_length"),
-        "TAKE": our_loop(fresh(), settings, template.end_id),
+        "Trainer": trainer(models["Trainer"], settings, tokenizer, "random"),
+        "Trainer, batches by length": trainer(
+            models["Trainer, batches by length"], settings, tokenizer, "group_by_length"
+        ),
+        "TAKE, float32, all tokens": our_loop(models["TAKE, float32, all tokens"], wide, end_id),
+        "TAKE": lambda rows: ours(vocabulary.rows(rows)),
     }
     chunks = [
         rows.part(chunk)
@@ -127,13 +144,18 @@ def measure(language_model: LanguageModel, corpus: pd.DataFrame, n_rows: int, ba
         f"{language_model.title}, LoRA of rank {settings.lora_rank}, {len(rows)} rows of "
         f"{rows.lengths.mean():.0f} tokens, {batch} per batch, {CHUNKS} chunks\n"
     )
-    print("| loop | tokens/s, median | ratio to Trainer, median | by chunk |")
-    print("|---|---:|---:|---|")
+    print("| loop | tokens/s, median | ratio to Trainer, median | by chunk | loss of other rows |")
+    print("|---|---:|---:|---|---:|")
     for side, found in rates.items():
-        ratios = [ours / theirs for ours, theirs in zip(found, rates["Trainer"], strict=True)]
+        ratios = [own / theirs for own, theirs in zip(found, rates["Trainer"], strict=True)]
         each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
         rate, ratio = statistics.median(found), statistics.median(ratios)
-        print(f"| {side} | {rate:.0f} | {ratio:.2f} | {each} |")
+        model = plain_model(models[side])
+        if side != "TAKE":
+            vocabulary.cut(model)
+        with products("float32"):
+            loss = mean_loss(model.float(), vocabulary.rows(others), batch, compact_end_id)
+        print(f"| {side} | {rate:.0f} | {ratio:.2f} | {each} | {loss:.3f} |")
 
 
 def main() -> None:

@@ -13,17 +13,19 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from finetuning import built_in_corpus
 
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 from take.generation.sampling.decoders import Decoder, load_decoder
 from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
 from take.generation.template import Template
+from take.generation.vocabulary import WHOLE, Vocabulary
 
 
 def main() -> None:
@@ -48,7 +50,15 @@ def main() -> None:
     decoders: dict[str, Decoder] = {}
     for name in ("torch", "openvino", "openvino_int8"):
         decoders[name] = load_decoder(name, model)
-        sides[f"take, {name}"] = _write(decoders[name], template, bounds, settings, options.rows)
+        sides[f"take, {name}"] = _write([decoders[name]], template, bounds, options.rows)
+    vocabulary = Vocabulary.of([built_in_corpus()["text"].tolist()], template)
+    cut = language_model.load_model()
+    vocabulary.cut(cut)
+    few = load_decoder("openvino_int8", cut)
+    title = f"take, openvino_int8, {len(vocabulary):,} tokens"
+    sides[title] = _write([few], template, bounds, options.rows, vocabulary)
+    both = [few, few.another()]
+    sides[f"{title}, γ = 0.5"] = _write(both, template, bounds, options.rows, vocabulary)
     rates = dict.fromkeys(sides, 0.0)
     for _ in range(options.rounds):
         for name, side in sides.items():
@@ -97,18 +107,20 @@ def _generate(
 
 
 def _write(
-    decoder: Decoder,
+    decoders: Sequence[Decoder],
     template: Template,
     bounds: LengthBounds,
-    settings: SamplingSettings,
     rows: int,
+    vocabulary: Vocabulary = WHOLE,
 ) -> Callable[[], int]:
+    settings = SamplingSettings()
+
     def run() -> int:
         tokens = 0
         for label in (0, 1):
-            made = write_rows(
-                GuidedDecoder([decoder], template, [label]), range(rows // 2), bounds, settings
-            )
+            labels = [label, 1 - label][: len(decoders)]
+            decoder = GuidedDecoder(decoders, template, labels, settings.guidance, vocabulary)
+            made = write_rows(decoder, range(rows // 2), bounds, settings)
             tokens += int(made["tokens"].sum() + made["finished"].sum())
         return tokens
 
