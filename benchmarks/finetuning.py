@@ -122,7 +122,7 @@ def measure(language_model: LanguageModel, corpus: pd.DataFrame, n_rows: int, ba
     end_id = template.end_id
     (compact_end_id,) = vocabulary.compact([end_id])
     ours = our_loop(models["TAKE"], settings, compact_end_id)
-    sides = {
+    sides: dict[str, Train] = {
         "Trainer": trainer(models["Trainer"], settings, tokenizer, "random"),
         "Trainer, batches by length": trainer(
             models["Trainer, batches by length"], settings, tokenizer, "group_by_length"
