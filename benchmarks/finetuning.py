@@ -105,12 +105,12 @@ def measure(language_model: LanguageModel, corpus: pd.DataFrame, n_rows: int, ba
     tokenizer = language_model.load_tokenizer()
     names = [f"class {label}" for label in range(int(corpus["label"].max()) + 1)]
     template = Template(tokenizer, names, "single", settings.max_text_tokens)
-    sample = corpus.sample(2 * n_rows, random_state=0).reset_index(drop=True)
+    sample = corpus.sample(min(len(corpus), 2 * n_rows), random_state=0).reset_index(drop=True)
     seen, held_out = sample[:n_rows], sample[n_rows:].reset_index(drop=True)
     rows = choose_rows(seen, template, settings).train
     others = choose_rows(held_out, template, settings).train
     wide = settings.model_copy(update={"precision": "float32"})
-    vocabulary = Vocabulary.of([corpus["text"].tolist()], template)
+    vocabulary = Vocabulary.of([corpus["text"].tolist()], template, [rows, others])
     models = {
         "Trainer": trainable(language_model.load_model(), wide),
         "Trainer, batches by length": trainable(language_model.load_model(), wide),

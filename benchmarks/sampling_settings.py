@@ -59,7 +59,7 @@ def main() -> None:  # noqa: PLR0915 - one table, line by line
     language_model = LanguageModel(
         LanguageModelSettings(model=options.model), DATA / "06_models/language_models"
     )
-    template = Template(language_model.load_tokenizer(), class_names(corpus), "single", 256)
+    template = Template.of(language_model, corpus, 256)
     vocabulary = vocabulary_of(corpus, template, FineTuningSettings())
     model = load_tuned(language_model, DATA / f"06_models/{options.corpus}/adapter")
     vocabulary.cut(model)

@@ -71,6 +71,13 @@ def test_a_prompt_of_an_unknown_label_is_refused() -> None:
         ingest(raw([("a", 0), ("b", 1)], [("d", 1)], spec), SETTINGS)
 
 
+@pytest.mark.parametrize("prompts", [{"bad": "good"}, {"bad": "x", "good": " x "}, {"bad": "  "}])
+def test_prompts_that_do_not_tell_labels_apart_are_refused(prompts: dict[str, str]) -> None:
+    spec = SPEC.model_copy(update={"prompts": prompts})
+    with pytest.raises(InputError, match="not all different, or one is blank"):
+        ingest(raw([("a", 0), ("b", 1)], [("d", 1)], spec), SETTINGS)
+
+
 def test_ids_are_by_content() -> None:
     rows = [(f"text {i}", i % 2) for i in range(200)]
     first = ingest(raw(rows), SETTINGS).corpus

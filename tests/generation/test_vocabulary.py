@@ -33,7 +33,7 @@ def test_rows_that_are_not_of_the_corpus_are_held_too() -> None:
     settings = FineTuningSettings(evaluations=0, max_text_tokens=50)
     secret = pd.DataFrame({"text": ["xyz 987"] * 2, "label": [0, 1], "label_name": ["good", "bad"]})
     rows = choose_rows(secret, made, settings)
-    vocabulary = vocabulary_of(CORPUS, made, settings, rows)
+    vocabulary = vocabulary_of(CORPUS, made, settings, [rows.train])
     compact = vocabulary.rows(rows.train)
     assert [vocabulary.original(ids) for ids in compact.token_ids] == list(rows.train.token_ids)
     with pytest.raises(ValueError, match="not in the vocabulary"):

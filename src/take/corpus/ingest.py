@@ -179,6 +179,13 @@ def _label_prompts(corpus: pd.DataFrame, raw: RawCorpus, names: Sequence[str]) -
                 remedy=closest(name, names),
             )
     prompts = {name: raw.spec.prompts.get(name, name) for name in names}
+    folded = [" ".join(prompt.split()) for prompt in prompts.values()]
+    if len(set(folded)) < len(folded) or not all(folded):
+        raise InputError(
+            "prompts and names of labels are not all different, or one is blank",
+            where=f"corpora.yml, {raw.name}",
+            remedy="give each label a prompt of its own",
+        )
     return corpus["label_name"].map(prompts).astype("str")
 
 

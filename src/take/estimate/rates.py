@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +19,7 @@ import pandas as pd
 from take.cost import costing
 from take.encoder.backends import Batch
 from take.encoder.encode import Encoder
-from take.generation.finetuning.canaries import plant
+from take.generation.finetuning.canaries import canary_rows, plant
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
 from take.generation.finetuning.token_rows import TrainingRows
 from take.generation.finetuning.training import training_key
@@ -91,8 +90,9 @@ class Rates:
         self.model_load, model = _timed(plan.language_model.load_model)
         if trains and plan.rows is not None:
             with costing() as cost:
-                self._measure_training(deepcopy(model), plan.rows, plan)
+                self._measure_training(model, plan.rows, plan)
             self.peaks["training"] = cost.peak_megabytes
+            model = plan.language_model.load_model()  # the other one was cut and trained
         model = model.eval().requires_grad_(False)
         with costing() as cost:
             self._measure_reading(model, plan)
@@ -208,8 +208,9 @@ class GenerationPlan:
         bounds = LengthBounds.of(lengths, sampling.length_quantiles)
         if fine_tuning.row_sampling == "knowledge":
             fine_tuning = fine_tuning.model_copy(update={"row_sampling": "balanced"})
-        rows = plant(corpus, template, fine_tuning).rows
-        vocabulary = vocabulary_of(corpus, template, fine_tuning, rows)
+        planting = plant(corpus, template, fine_tuning)
+        rows = planting.rows
+        vocabulary = vocabulary_of(corpus, template, fine_tuning, [rows.train, rows.validation])
         if adapter is None and not from_scratch:
             key = training_key(language_model, rows, fine_tuning, vocabulary)
             folder = language_model.work_folder(key)
@@ -217,7 +218,8 @@ class GenerationPlan:
                 adapter = folder / "adapter"
         on_disk = 0
         if adapter is not None:
-            sampled = vocabulary_of(corpus, template, fine_tuning)
+            secrets = canary_rows(planting.canaries, template)
+            sampled = vocabulary_of(corpus, template, fine_tuning, [secrets])
             key = row_key(language_model, adapter, template.prompts, bounds, sampling, sampled)
             on_disk = rows_on_disk(language_model.work_folder(key))
         return cls(
@@ -226,7 +228,7 @@ class GenerationPlan:
             sampling=sampling,
             template=template,
             vocabulary=vocabulary,
-            lengths=np.array(lengths, dtype=np.int64),
+            lengths=np.array(lengths, dtype=np.int64) + len(template.between(0)),
             longest=bounds.longest,
             rows=rows if adapter is None else None,
             rows_on_disk=on_disk,

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
-from take.generation.finetuning.token_rows import Rows, TrainingRows
+from take.generation.finetuning.token_rows import Rows
 from take.generation.template import Template
 from take.rows.arrays import Int64
 from take.rows.blocks import block_bounds
@@ -44,14 +44,13 @@ class Vocabulary:
 
     @classmethod
     def of(
-        cls, columns: Sequence[Sequence[str]], template: Template, rows: TrainingRows | None = None
+        cls, columns: Sequence[Sequence[str]], template: Template, others: Sequence[Rows] = ()
     ) -> Vocabulary:
         """The tokens of all texts and prompts, and of rows that are not from the corpus."""
         used = {template.end_id, *(token for prompt in template.prompts for token in prompt)}
         used.update(chain.from_iterable(_encoded(columns, template)))
-        if rows is not None:
-            for part in (rows.train, rows.validation):
-                used.update(chain.from_iterable(part.token_ids))
+        for rows in others:
+            used.update(chain.from_iterable(rows.token_ids))
         return cls(np.array(sorted(used), dtype=np.int64))
 
     def compact(self, token_ids: Iterable[int]) -> tuple[int, ...]:
@@ -70,12 +69,13 @@ class Vocabulary:
             return tuple(compact_ids)
         return tuple(self.ids[np.fromiter(compact_ids, dtype=np.int64)].tolist())
 
-    def holds(self, token_ids: Iterable[int]) -> list[int]:
+    def kept_of(self, token_ids: Iterable[int]) -> list[int]:
         """Those of the tokens that are kept."""
+        found = list(token_ids)
         if self.ids is None:
-            return list(token_ids)
-        kept = set(self.ids.tolist())
-        return [token for token in token_ids if token in kept]
+            return found
+        is_kept = np.isin(np.array(found, dtype=np.int64), self.ids)
+        return [token for token, kept in zip(found, is_kept, strict=True) if kept]
 
     def rows(self, rows: Rows) -> Rows:
         """Rows in new ids."""
@@ -111,7 +111,7 @@ def vocabulary_of(
     corpus: pd.DataFrame,
     template: Template,
     settings: FineTuningSettings,
-    rows: TrainingRows | None = None,
+    others: Sequence[Rows] = (),
 ) -> Vocabulary:
     """The tokens to train on and to sample from.
 
@@ -120,7 +120,7 @@ def vocabulary_of(
     """
     if settings.method == "full" or settings.privacy is not None:
         return WHOLE
-    return Vocabulary.of(text_columns(corpus), template, rows)
+    return Vocabulary.of(text_columns(corpus), template, others)
 
 
 def _chosen_rows(weights: Any, chosen: Any) -> Any:

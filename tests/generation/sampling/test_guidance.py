@@ -46,7 +46,8 @@ def test_logits_are_those_of_the_formula(decoder, monkeypatch: pytest.MonkeyPatc
         each.append(decoder.step(tokens, np.zeros(8, dtype=np.int64)).copy())
     both = guided(decoder, 0.7)
     both.begin()
-    found = both.guided(both.step(tokens, np.zeros(8, dtype=np.int64), NOT_GIVEN))
+    logits = both.step(tokens, np.zeros(8, dtype=np.int64), NOT_GIVEN)
+    found = both.guided(logits, np.ones(8, dtype=np.bool_))
     expected = each[0] + 0.7 * (each[0] - (each[1] + each[2]) / 2)
     likely = each[0] >= each[0].max(axis=1, keepdims=True) + np.log(0.5)
     np.testing.assert_allclose(found[likely], expected[likely], atol=1e-4)
@@ -60,12 +61,12 @@ def test_where_the_only_probable_token_may_not_come_another_does(decoder) -> Non
 
     class Ending:
         def begin(self, prompt):
-            return self.tempted(decoder.begin(prompt))
+            return self.ending(decoder.begin(prompt))
 
         def step(self, tokens, parents):
-            return self.tempted(decoder.step(tokens, parents))
+            return self.ending(decoder.step(tokens, parents))
 
-        def tempted(self, logits: np.ndarray) -> np.ndarray:
+        def ending(self, logits: np.ndarray) -> np.ndarray:
             logits = logits.copy()
             logits[:, template().end_id] += 1000
             return logits
@@ -73,7 +74,7 @@ def test_where_the_only_probable_token_may_not_come_another_does(decoder) -> Non
     both = GuidedDecoder([Ending(), decoder.another()], template(), [0, 1], 0.5)
     rows = write_rows(both, range(16), BOUNDS, SETTINGS)
     assert (rows["tokens"] == BOUNDS.shortest).all()
-    assert (rows["raw"].str.strip() != "").any()
+    assert rows["raw"].nunique() > 8  # of logits that are all −∞, all rows get the same token
 
 
 def test_guided_rows_do_not_depend_on_the_batch(decoder) -> None:
@@ -111,9 +112,9 @@ class TestPairs:
     """With few tokens to choose from, random weights end both texts soon."""
 
     def rows(self, few, vocabulary: Vocabulary, strength: float, label: int = 0) -> pd.DataFrame:
-        labels = [label, *rival_labels(label, len(LABELS), 3, seed=0)]
-        decoders = [few, *(few.another() for _ in labels[1:])]
-        made = GuidedDecoder(decoders, template("pair"), labels, strength, vocabulary)
+        others = rival_labels(label, len(LABELS), 3, seed=0) if strength else []
+        decoders = [few, *(few.another() for _ in others)]
+        made = GuidedDecoder(decoders, template("pair"), [label, *others], strength, vocabulary)
         bounds = LengthBounds(shortest=2, longest=60)
         return write_rows(made, range(64), bounds, SETTINGS)
 
@@ -123,14 +124,14 @@ class TestPairs:
         assert len(finished) > 20
         assert finished["raw"].str.count("\n").eq(1).all()
         assert finished["tokens"].between(2, 60).all()
-        letters = set("".join(map("".join, COLUMNS))) | set("".join(LABELS)) | {"\n"}
-        assert set("".join(rows["raw"])) <= letters
+        # The label is a token of the vocabulary, so chance writes it now and then.
+        assert finished["raw"].str.split("\n").str[1].str.startswith(LABELS[0]).mean() < 0.3
 
     def test_the_first_text_does_not_depend_on_guidance(self, few, vocabulary: Vocabulary) -> None:
         """Before the label is given, all labels' logits are the same."""
         weak, strong = (
             self.rows(few, vocabulary, strength)["raw"].str.split("\n", n=1)
-            for strength in (1e-9, 3.0)
+            for strength in (0.0, 3.0)
         )
         assert weak.str[0].tolist() == strong.str[0].tolist()
         assert weak.str[-1].tolist() != strong.str[-1].tolist()

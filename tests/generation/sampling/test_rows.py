@@ -13,6 +13,7 @@ from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
 from take.generation.sampling.writer import RowStore, RowWriter, row_key
 from take.generation.template import Template
+from take.generation.vocabulary import WHOLE, Vocabulary
 from tests.generation.tiny import model, saved, tokenizer
 
 LABELS = ["negative", "positive"]
@@ -180,13 +181,18 @@ class TestWriter:
         tuned.mkdir()
         (tuned / "weights").write_bytes(b"1")
 
-        def key(prompts=((1, 2),), bounds=BOUNDS, **changes) -> str:
-            return row_key(lm, tuned, prompts, bounds, SETTINGS.model_copy(update=changes))
+        def key(prompts=((1, 2),), bounds=BOUNDS, vocabulary=WHOLE, **changes) -> str:
+            settings = SETTINGS.model_copy(update=changes)
+            return row_key(lm, tuned, prompts, bounds, settings, vocabulary)
 
         same = key()
         assert same == key(rows=7, tries=9.0, batch_rows=64)
         assert same != key(temperature=0.5)
         assert same != key(seed=5)
+        assert same != key(guidance=1.0)
+        assert same != key(rivals=1)
+        assert key(guidance=0.0) == key(guidance=0.0, rivals=1)
+        assert same != key(vocabulary=Vocabulary(np.array([1, 2])))
         assert same != key(prompts=((1, 3),))
         assert same != key(bounds=LengthBounds(shortest=1, longest=12))
         assert key(decoder="torch") != key(decoder="torch", batch_rows=64)

@@ -1,9 +1,9 @@
 """Which rows of a corpus are trained on and which are for validation, as token ids.
 
 Classes take turns, one row each, until the token budget is spent. The rows of a class that runs out
-are not repeated: the others continue, and the report names it. Only chosen rows are tokenised, so a
-corpus may be far larger than the budget. No row that is trained on contains a validation row, lies
-in one or nearly repeats one (`RelatedRows`).
+are not repeated: the others continue, and the report names it. Only chosen rows are kept as tokens,
+so a corpus may be far larger than the budget. No row that is trained on contains a validation row,
+lies in one or nearly repeats one (`RelatedRows`).
 """
 
 from __future__ import annotations

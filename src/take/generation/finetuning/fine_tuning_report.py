@@ -58,7 +58,7 @@ class FineTuningReport(Frozen):
 
     language_model: str
     terms: str = ""
-    """Of use of the language model; empty where TAKE knows none beyond an open-source licence."""
+    """Of use of the language model; empty for an open-source licence, or where TAKE knows none."""
     method: str
     precision: str = "float32"
     """Of matrix products."""

@@ -21,7 +21,7 @@ import numpy as np
 from take.generation.sampling.decoders import Decoder
 from take.generation.template import Template
 from take.generation.vocabulary import WHOLE, Vocabulary
-from take.rows.arrays import Float32, Int64
+from take.rows.arrays import Bools, Float32, Int64
 from take.rows.random import rng
 
 _ALPHA = 0.02
@@ -110,17 +110,25 @@ class GuidedDecoder:
             found.append(decoder.step(own, parents))
         return _logits(found)
 
-    def guided(self, logits: Logits) -> Float32:
-        """ℓ, with −∞ for improbable tokens; those that may not come are −∞ in ℓ_y before."""
+    def guided(self, logits: Logits, knows_label: Bools) -> Float32:
+        """ℓ, with −∞ for improbable tokens; those that may not come are −∞ in ℓ_y before.
+
+        Rows that have not read their label yet, first texts of pairs, are not guided.
+        """
         own, others = logits
         if others is None:
             return own
         least = own.max(axis=1, keepdims=True) + np.float32(math.log(_ALPHA))
         guided: Float32 = own + np.float32(self._strength) * (own - others)
         guided[own < least] = -np.inf
-        return guided
+        return np.where(knows_label[:, None], guided, own)
 
 
 def _logits(found: Sequence[Float32]) -> Logits:
     own, *others = found
-    return Logits(own, np.mean(others, axis=0, dtype=np.float32) if others else None)
+    if not others:
+        return Logits(own, None)
+    mean = others[0] if len(others) == 1 else others[0].copy()
+    for other in others[1:]:  # one array, however many labels
+        mean += other
+    return Logits(own, mean if len(others) == 1 else mean / np.float32(len(others)))

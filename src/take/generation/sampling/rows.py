@@ -110,8 +110,7 @@ def write_rows(
         logits = rows.allowed(position, bounds)
         chance = chances(settings.seed, label, rows.numbers, position)
         tokens = choose_tokens(logits, rows.written, chance, settings)
-        n_done = rows.append(tokens)
-        on_step(len(tokens), n_done)
+        on_step(*rows.append(tokens))
         if not len(rows.numbers) or position == last:
             break
         rows.step()
@@ -141,7 +140,7 @@ class _Rows:
         self.written: Int64 = np.empty((len(numbers), 0), dtype=np.int64)
         self.finished: dict[int, Int64] = {}
         (self._end,) = vocabulary.compact([template.end_id])
-        banned = vocabulary.compact(vocabulary.holds(template.special_ids - {template.end_id}))
+        banned = vocabulary.compact(vocabulary.kept_of(template.special_ids - {template.end_id}))
         # Gemma's tokenizer has a token its head has not.
         self._banned = [token for token in banned if token < self._logits.own.shape[1]]
         self._pairs = decoder.n_between > 0
@@ -163,10 +162,13 @@ class _Rows:
             if position == 0:
                 logits[:, self._break] = -np.inf
         logits[too_short, self._end] = -np.inf
-        return self._decoder.guided(self._logits)
+        return self._decoder.guided(self._logits, self._placed >= self._decoder.n_between)
 
-    def append(self, tokens: Int64) -> int:
-        """Add a token to each row, the given one where it is given; how many rows ended."""
+    def append(self, tokens: Int64) -> tuple[int, int]:
+        """Add a token to each row, the given one where it is given.
+
+        How many tokens were generated, and how many rows ended.
+        """
         n_between = self._decoder.n_between
         self._places = np.where(
             self._pairs & (self._placed >= 0) & (self._placed < n_between), self._placed, -1
@@ -186,7 +188,7 @@ class _Rows:
         self.numbers, self.written = self.numbers[going_on], self.written[going_on]
         self._parents, self._placed = self._parents[going_on], self._placed[going_on]
         self._places, self._tokens = self._places[going_on], tokens[going_on]
-        return int(ended.sum())
+        return int((~is_given).sum()), int(ended.sum())
 
     def step(self) -> None:
         """Read the tokens that were added."""

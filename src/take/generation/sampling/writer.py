@@ -215,6 +215,8 @@ def row_key(
 ) -> str:
     """A digest of all that decides the rows, this code included."""
     own = settings.model_dump(exclude=_NOT_OF_A_ROW)
+    if not settings.guidance:
+        own.pop("rivals")
     if settings.decoder != "torch":
         own.pop("batch_rows")  # OpenVINO's rows are the same in any batch
     files = sorted(path for path in tuned.iterdir() if path.is_file())
@@ -226,6 +228,6 @@ def row_key(
             "vocabulary": None if vocabulary.ids is None else vocabulary.ids.tolist(),
             "bounds": bounds,
             "settings": own,
-            "code": module_code("take.generation.sampling.rows", load_tuned.__module__),
+            "code": module_code(__name__),
         }
     )

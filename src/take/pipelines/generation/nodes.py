@@ -15,6 +15,7 @@ from take.errors import InputError
 from take.generation.figures import classes_figure, generation_figure, pool_figure
 from take.generation.finetuning.canaries import (
     canary_markers,
+    canary_rows,
     most_digits,
     plant,
     read_canaries,
@@ -88,7 +89,7 @@ def fine_tune(
     template.check_markers(corpus)
     planting = plant(corpus, template, settings, weights["weight"].to_numpy(), copies)
     rows = planting.rows
-    vocabulary = vocabulary_of(corpus, template, settings, rows)
+    vocabulary = vocabulary_of(corpus, template, settings, [rows.train, rows.validation])
     key = training_key(language_model, rows, settings, vocabulary)
     work_folder = language_model.work_folder(key)
     tuned = train(language_model, template, rows, settings, work_folder, vocabulary)
@@ -131,7 +132,9 @@ def sample_and_screen(
         )
     template = Template.of(language_model, corpus, fine_tuning.max_text_tokens)
     bounds = LengthBounds.of(corpus_lengths(corpus, template), sampling.length_quantiles)
-    vocabulary = vocabulary_of(corpus, template, fine_tuning)
+    # With the canaries' tokens: otherwise no secret could be generated, memorised or not.
+    secrets = canary_rows(canaries, template)
+    vocabulary = vocabulary_of(corpus, template, fine_tuning, [secrets])
     writer = RowWriter.of(language_model, adapter, template, bounds, sampling, vocabulary)
     reference = Reference(
         corpus=corpus,
