@@ -46,13 +46,34 @@ def test_logits_are_those_of_the_formula(decoder, monkeypatch: pytest.MonkeyPatc
         each.append(decoder.step(tokens, np.zeros(8, dtype=np.int64)).copy())
     both = guided(decoder, 0.7)
     both.begin()
-    found = both.step(tokens, np.zeros(8, dtype=np.int64), NOT_GIVEN)
+    found = both.guided(both.step(tokens, np.zeros(8, dtype=np.int64), NOT_GIVEN))
     expected = each[0] + 0.7 * (each[0] - (each[1] + each[2]) / 2)
     likely = each[0] >= each[0].max(axis=1, keepdims=True) + np.log(0.5)
     np.testing.assert_allclose(found[likely], expected[likely], atol=1e-4)
     assert np.isneginf(found[~likely]).all()
     assert likely.any(axis=1).all()
     assert not likely.all()
+
+
+def test_where_the_only_probable_token_may_not_come_another_does(decoder) -> None:
+    """A row that is too short may not end, however probable its end is."""
+
+    class Ending:
+        def begin(self, prompt):
+            return self.tempted(decoder.begin(prompt))
+
+        def step(self, tokens, parents):
+            return self.tempted(decoder.step(tokens, parents))
+
+        def tempted(self, logits: np.ndarray) -> np.ndarray:
+            logits = logits.copy()
+            logits[:, template().end_id] += 1000
+            return logits
+
+    both = GuidedDecoder([Ending(), decoder.another()], template(), [0, 1], 0.5)
+    rows = write_rows(both, range(16), BOUNDS, SETTINGS)
+    assert (rows["tokens"] == BOUNDS.shortest).all()
+    assert (rows["raw"].str.strip() != "").any()
 
 
 def test_guided_rows_do_not_depend_on_the_batch(decoder) -> None:

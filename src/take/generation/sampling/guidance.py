@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,22 @@ def rival_labels(label: int, n_classes: int, most: int, seed: int) -> list[int]:
     if len(others) > most:
         others = np.sort(rng(seed, "rival labels", label).choice(others, most, replace=False))
     return [int(other) for other in others]
+
+
+class Logits(NamedTuple):
+    """Of the next token of each row: given its label, and the mean over other labels."""
+
+    own: Float32
+    others: Float32 | None
+
+    def repeated(self, n_rows: int) -> Logits:
+        """The logits of one row, for many."""
+        others = None if self.others is None else np.repeat(self.others, n_rows, axis=0)
+        return Logits(np.repeat(self.own, n_rows, axis=0), others)
+
+    def first(self, n_rows: int) -> Logits:
+        """Those of the first rows."""
+        return Logits(self.own[:n_rows], None if self.others is None else self.others[:n_rows])
 
 
 class GuidedDecoder:
@@ -66,9 +83,9 @@ class GuidedDecoder:
         """Tokens that are given between the texts of a pair."""
         return int(self._between.shape[1])
 
-    def begin(self) -> Float32:
+    def begin(self) -> Logits:
         """The logits (1, V) of the first token."""
-        return self._guided(
+        return _logits(
             [
                 decoder.begin(prompt)
                 for decoder, prompt in zip(self._decoders, self._prompts, strict=True)
@@ -80,8 +97,8 @@ class GuidedDecoder:
         tokens: Int64 = self._between[0][places]
         return tokens
 
-    def step(self, tokens: Int64, parents: Int64, places: Int64) -> Float32:
-        """Append one token to each row; the guided logits (rows, V) of the next one.
+    def step(self, tokens: Int64, parents: Int64, places: Int64) -> Logits:
+        """Append one token to each row; the logits (rows, V) of the next one.
 
         `places` are those of tokens that are given between two texts, −1 for generated ones.
         """
@@ -91,18 +108,19 @@ class GuidedDecoder:
             own = tokens.copy()
             own[is_given] = between[places[is_given]]
             found.append(decoder.step(own, parents))
-        return self._guided(found)
+        return _logits(found)
 
-    def _guided(self, logits: Sequence[Float32]) -> Float32:
-        own, *others = logits
-        if not others:
+    def guided(self, logits: Logits) -> Float32:
+        """ℓ, with −∞ for improbable tokens; those that may not come are −∞ in ℓ_y before."""
+        own, others = logits
+        if others is None:
             return own
         least = own.max(axis=1, keepdims=True) + np.float32(math.log(_ALPHA))
-        improbable = own < least
-        mean = others[0].astype(np.float32, copy=True)
-        for other in others[1:]:
-            mean += other
-        mean /= len(others)
-        guided: Float32 = own + np.float32(self._strength) * (own - mean)
-        guided[improbable] = -np.inf
+        guided: Float32 = own + np.float32(self._strength) * (own - others)
+        guided[own < least] = -np.inf
         return guided
+
+
+def _logits(found: Sequence[Float32]) -> Logits:
+    own, *others = found
+    return Logits(own, np.mean(others, axis=0, dtype=np.float32) if others else None)

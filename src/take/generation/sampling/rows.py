@@ -136,14 +136,14 @@ class _Rows:
     def __init__(self, decoder: GuidedDecoder, numbers: Int64) -> None:
         template, vocabulary = decoder.template, decoder.vocabulary
         self._decoder, self.numbers = decoder, numbers
-        self._logits = np.repeat(decoder.begin(), len(numbers), axis=0)
+        self._logits = decoder.begin().repeated(len(numbers))
         self._parents = np.zeros(len(numbers), dtype=np.int64)
         self.written: Int64 = np.empty((len(numbers), 0), dtype=np.int64)
         self.finished: dict[int, Int64] = {}
         (self._end,) = vocabulary.compact([template.end_id])
         banned = vocabulary.compact(vocabulary.holds(template.special_ids - {template.end_id}))
         # Gemma's tokenizer has a token its head has not.
-        self._banned = [token for token in banned if token < self._logits.shape[1]]
+        self._banned = [token for token in banned if token < self._logits.own.shape[1]]
         self._pairs = decoder.n_between > 0
         self._break = vocabulary.compact([template.break_id])[0] if self._pairs else -1
         # Of each row: how many tokens between its texts were given, −1 before the line break.
@@ -151,8 +151,8 @@ class _Rows:
         self.given = dict.fromkeys(numbers.tolist(), 0)
 
     def allowed(self, position: int, bounds: LengthBounds) -> Float32:
-        """The logits, −∞ for what may not come next."""
-        logits = self._logits
+        """The guided logits, −∞ for what may not come next."""
+        logits = self._logits.own
         logits[:, self._banned] = -np.inf
         own = position - np.maximum(0, self._placed)
         too_short = own < bounds.shortest
@@ -163,7 +163,7 @@ class _Rows:
             if position == 0:
                 logits[:, self._break] = -np.inf
         logits[too_short, self._end] = -np.inf
-        return logits
+        return self._decoder.guided(self._logits)
 
     def append(self, tokens: Int64) -> int:
         """Add a token to each row, the given one where it is given; how many rows ended."""
@@ -191,8 +191,8 @@ class _Rows:
     def step(self) -> None:
         """Read the tokens that were added."""
         count = len(self.numbers)
-        logits = self._decoder.step(*map(_filled_up, (self._tokens, self._parents, self._places)))
-        self._logits = logits[:count]
+        read = map(_filled_up, (self._tokens, self._parents, self._places))
+        self._logits = self._decoder.step(*read).first(count)
         self._parents = np.arange(count)
 
 
