@@ -145,7 +145,12 @@ def slow(project: Project) -> Project:
 
 def started(project: Project, *command: str) -> subprocess.Popen[str]:
     """A run that MLflow knows of and that is not near its end."""
-    process = subprocess.Popen([sys.executable, *command], **project.options())
+    # A shell that starts the tests in the background lets them, and their children, ignore SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen([sys.executable, *command], **project.options())
+    finally:
+        signal.signal(signal.SIGINT, before)
     while statuses(project) != ["RUNNING"]:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
