@@ -123,10 +123,8 @@ def parts_of_sets(scores: Float64, pools: Sequence[object] | None = None) -> lis
     Of simulated 95 % intervals (`half_width`) with 2 pools of 2, 3 and 5 sets, 97 % cover where
     σ²_pool = σ²_set, 99 % and more where σ²_pool = 0, and 94, 92 and 90 % where σ²_pool = 4 σ²_set.
     Without regard to pools, as s²(y) / a, it would be 89, 82 and 70 % where σ²_pool = σ²_set. The
-    price are intervals 1.8, 2.0 and 2.4 times as wide (median) where pools do not differ
-    (`tests/evaluation/test_statistics.py`). Student's t over the means of two pools would make them
-    3.0 to 3.9 times as wide; σ²_pool estimated from 0 on is right in too few cases (2 pools of
-    5 sets: 89 %), because by chance it is often estimated as 0.
+    price is intervals 1.8, 2.0 and 2.4 times as wide (median) where pools do not differ
+    (`benchmarks/pool_coverage.py`).
 
     Without pools, with a single one, or with a pool for each set, V_sets = s²(y) / a alone.
     Intervals of a single pool hold for that pool.

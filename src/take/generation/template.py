@@ -100,6 +100,11 @@ class Template:
         return cls(tokenizer, names, task_of(corpus), max_text_tokens, prompts)
 
     @property
+    def n_classes(self) -> int:
+        """How many labels there are."""
+        return len(self._prompts)
+
+    @property
     def prompts(self) -> list[list[int]]:
         """What is given before a row of each class, and between its texts."""
         return [

@@ -195,8 +195,6 @@ class LinearModel(Model):
 
         A class that it saw no row of has the bias −∞.
         """
-        if self._solver is None:
-            raise InputError("a model of one class has no coefficients", where="lr")
         weights, biases = self._solver.coef_, self._solver.intercept_
         if len(biases) == 1:
             weights, biases = (np.concatenate([-each / 2, each / 2]) for each in (weights, biases))

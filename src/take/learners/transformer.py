@@ -27,7 +27,7 @@ from take.learners.convergence import (
 )
 from take.learners.pretrained import Narrowed, Pretrained, Tokens, TransformerSettings
 from take.learners.training import padded, run_updates, seeded
-from take.precision import Precision, resolved
+from take.precision import Precision, products, resolved
 from take.rows.arrays import Float64, Int64
 
 _BATCH_TOKENS = 2048  # of a batch of rows to predict
@@ -169,7 +169,6 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             allowed=f"at most {limit}, what {pretrained.title} reads",
         )
     extra = {} if not pretrained.is_causal else {"use_cache": False}
-    in_half = settings.precision == "bfloat16"
 
     class Classifier(nn.Module):
         def __init__(self) -> None:
@@ -187,7 +186,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             inputs = {"input_ids": padded(ids), "attention_mask": inside.long(), **extra}
             if pretrained.reads_segments:
                 inputs["token_type_ids"] = padded([tokens.segments[row] for row in rows])
-            with torch.autocast("cpu", torch.bfloat16, enabled=in_half):
+            with products(settings.precision):
                 states = self.transformer(**inputs).last_hidden_state.float()
             if pretrained.is_causal:
                 pooled = states[torch.arange(len(ids)), lengths - 1]

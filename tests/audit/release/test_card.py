@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from take.audit.release.card import code, dataset_card, fenced, inline
+from take.audit.release.card import dataset_card
 from take.corpus.spec import About
 from take.selection.describe.distillation_report import (
     Coverage,
@@ -288,16 +288,3 @@ def test_it_says_how_to_reproduce_and_check() -> None:
     assert MADE.shareable().parameters_digest in text
     assert f"| `raw_corpus` | `{'c' * 64}` |" in text
     assert "sha256sum -c SHA256SUMS" in text
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_markdown_reader_shows_the_text_as_it_is(text: str) -> None:
-    markdown = pytest.importorskip("markdown_it")
-    reader = markdown.MarkdownIt("commonmark", {"html": True})
-    [paragraph] = [t for t in reader.parse(f"Class {inline(text)} is.") if t.type == "inline"]
-    assert "".join(child.content for child in paragraph.children or []) == f"Class {text} is."
-    [span] = [t for t in reader.parse(f"x {code(text)}") if t.type == "inline"]
-    assert (span.children or [])[-1].type == "code_inline"
-    assert (span.children or [])[-1].content == text
-    [block] = reader.parse(fenced(text))
-    assert (block.type, block.content) == ("fence", f"{text}\n")

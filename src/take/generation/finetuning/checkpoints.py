@@ -78,6 +78,39 @@ class Checkpoints:
             path.unlink()
 
 
+def packed(parameters: Tensors, state: Any, best: Tensors) -> Tensors:
+    """Weights, optimizer state by parameter, best weights so far and random state, as one table."""
+    import torch
+
+    tensors: Tensors = {"random": torch.get_rng_state()}
+    for name, parameter in parameters.items():
+        tensors[f"weights/{name}"] = parameter.detach()
+        for part, tensor in state.get(parameter, {}).items():
+            tensors[f"optimizer/{part}/{name}"] = tensor
+    return tensors | {f"best/{name}": tensor for name, tensor in best.items()}
+
+
+def unpack(tensors: Tensors, parameters: Tensors, state: Any) -> Tensors:
+    """Put what `packed` returned back into its places; the best weights so far."""
+    import torch
+
+    # Copied into torch's own memory: tensors read from a file may be aligned differently, and
+    # sums would then be added in another order.
+    best: Tensors = {}
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(tensors[f"weights/{name}"])
+    for key, tensor in tensors.items():
+        kind, _, rest = key.partition("/")
+        if kind == "optimizer":
+            part, _, name = rest.partition("/")
+            state[parameters[name]][part] = tensor.clone()
+        elif kind == "best":
+            best[rest] = tensor.clone()
+    torch.set_rng_state(tensors["random"])
+    return best
+
+
 class _Finished(BaseModel):
     key: str
     report: FineTuningReport

@@ -174,7 +174,7 @@ class RowWriter:
 
     def _guided(self, label: int) -> GuidedDecoder:
         settings, template = self._settings, self._template
-        others = rival_labels(label, len(template.prompts), settings.rivals, settings.seed)
+        others = rival_labels(label, template.n_classes, settings.rivals, settings.seed)
         labels = [label, *others] if settings.guidance else [label]
         if not self._decoders:
             self._decoders.append(load_decoder(settings.decoder, self._load_model()))
