@@ -29,6 +29,8 @@ def test_the_shipped_corpora_are_valid() -> None:
         "qnli",
         "qqp",
         "mrpc",
+        "banking77",
+        "emotion",
     }
     assert {name for name, spec in specs.items() if spec.task == "pair"} == {
         "mnli",
