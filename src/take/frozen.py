@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self, get_args, get_origin
+from typing import Annotated, Any, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    model_validator,
+)
+
+
+def _ordered(bounds: tuple[float, float]) -> tuple[float, float]:
+    low, high = bounds
+    if not 0 <= low < high <= 1:
+        raise ValueError(f"quantiles are {low} and {high}; 0 ≤ lower < upper ≤ 1")
+    return bounds
+
+
+Quantiles = Annotated[tuple[float, float], AfterValidator(_ordered)]
+"""A lower and an upper one."""
 
 
 class Frozen(BaseModel):

@@ -58,6 +58,22 @@ def test_without_evaluations_there_are_no_validation_rows(bench):
     assert (len(chosen.validation), len(chosen.train)) == (0, 20)
 
 
+def test_a_length_target_trains_on_the_longer_rows_and_says_which_it_left_out(bench):
+    corpus = films(200)
+    corpus["text"] = [f"{text} and on" * (1 + i % 4) for i, text in enumerate(corpus["text"])]
+    words = corpus["text"].str.split().str.len().to_numpy()
+    settings = quick(length_quantiles=(0.5, 1.0), validation_rows=20)
+    chosen = choose_rows(corpus, bench("qwen").template, settings)
+    shortest = np.sort(words)[99]
+    for rows in (chosen.train, chosen.validation):
+        assert words[rows.positions].min() >= shortest
+    assert chosen.other_lengths.tolist() == np.flatnonzero(words < shortest).tolist()
+    assert len(chosen.other_lengths) > 50
+    anything = choose_rows(corpus, bench("qwen").template, quick(validation_rows=20))
+    assert words[anything.train.positions].min() < shortest
+    assert not len(anything.other_lengths)
+
+
 def test_same_seed_same_rows(bench):
     first, again, other = (
         choose_rows(films(200), bench("gpt2").template, quick(token_budget=500, seed=seed))

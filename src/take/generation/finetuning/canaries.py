@@ -179,8 +179,8 @@ def rows_by_role(
 
     The rows used are `trained` and `validation`. The others are `unread` if they were left out at
     random within their class, `related` if they contain a validation row, lie in one, nearly repeat
-    one or are a common phrase, and `excluded` if their weights decided: the last two differ from
-    the rows used by more than chance.
+    one or are a common phrase, `other_length` if length_quantiles leave them out, and `excluded` if
+    their weights decided: the last three differ from the rows used by more than chance.
     """
     read = times_read(planting.rows.train, settings, report)[: planting.corpus_rows]
     places = planting.rows.train.positions[: planting.corpus_rows]
@@ -188,6 +188,7 @@ def rows_by_role(
     np.add.at(times, places, read)
     rest = "unread" if settings.row_sampling == "balanced" else "excluded"
     role = np.full(len(corpus), rest, dtype=object)
+    role[planting.rows.other_lengths] = "other_length"
     role[planting.rows.related] = "related"
     role[planting.rows.validation.positions] = "validation"
     role[places] = "trained"

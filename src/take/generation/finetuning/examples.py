@@ -57,9 +57,10 @@ def choose_rows(
     labels = corpus["label"].to_numpy()
     checked = _checked_weights(weights, len(labels), settings)
     related = RelatedRows(text_rows(corpus, template.columns), copies)
+    within = _within_lengths(corpus, template, settings)
+    usable = ~related.common & within
     classes = {
-        int(label): np.flatnonzero((labels == label) & ~related.common)
-        for label in np.unique(labels)
+        int(label): np.flatnonzero((labels == label) & usable) for label in np.unique(labels)
     }
     encoder = _RowEncoder(corpus, template)
     validation, barred = _validation(classes, encoder, related, settings)
@@ -85,7 +86,11 @@ def choose_rows(
     _log(counts, settings)
     barred[validation] = False  # they have a role of their own
     return TrainingRows(
-        encoder.rows(train.chosen), encoder.rows(validation), counts, np.flatnonzero(barred)
+        encoder.rows(train.chosen),
+        encoder.rows(validation),
+        counts,
+        related=np.flatnonzero(barred),
+        other_lengths=np.flatnonzero(~within),
     )
 
 
@@ -139,6 +144,15 @@ def labelled_rows(table: pd.DataFrame, places: Sequence[int], template: Template
     """Rows of a table as tokens, without those that are too long."""
     encoder = _RowEncoder(table, template)
     return encoder.rows([place for place in places if encoder.length(int(place))])
+
+
+def _within_lengths(corpus: pd.DataFrame, template: Template, settings: FineTuningSettings) -> Mask:
+    """Rows whose number of words is within the quantiles of the corpus."""
+    texts = zip(*(corpus[column] for column in template.columns), strict=True)
+    words = np.array([len(" ".join(row).split()) for row in texts])
+    low, high = np.quantile(words, settings.length_quantiles, method="inverted_cdf")
+    within: Mask = (low <= words) & (words <= high)
+    return within
 
 
 def _validation(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from take.frozen import Frozen
+from take.frozen import Frozen, Quantiles
 from take.precision import Precision, resolved
 
 
@@ -68,6 +68,10 @@ class FineTuningSettings(Frozen):
     """Which rows of a class are taken if the budget does not reach all: any, or the more likely the
     more weight scoring gave them."""
 
+    length_quantiles: Quantiles = (0.0, 1.0)
+    """Of the corpus's lengths in words: shorter and longer rows are not trained on. (0.5, 1) makes
+    a generator of the longer half."""
+
     precision: Precision = "auto"
     """Of matrix products; auto: bfloat16 where it runs and is faster. Under privacy float32."""
     batch_rows: int = Field(default=8, ge=1, le=4096)
@@ -112,6 +116,11 @@ class FineTuningSettings(Frozen):
         if self.row_sampling != "balanced":
             raise ValueError(
                 "privacy requires row_sampling 'balanced': weights are computed from all rows, "
+                "which ε does not cover"
+            )
+        if self.length_quantiles != (0.0, 1.0):
+            raise ValueError(
+                "privacy requires length_quantiles [0, 1]: quantiles are computed from all rows, "
                 "which ε does not cover"
             )
         if self.evaluations:

@@ -64,3 +64,5 @@ class TrainingRows:
     counts: RowCounts
     related: Int64
     """Positions of rows that cannot be trained on: relatives of validation rows, common phrases."""
+    other_lengths: Int64
+    """Positions of rows that are shorter or longer than rows that are trained on may be."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from take.frozen import Frozen
+from take.frozen import Frozen, Quantiles
 from take.generation.sampling.decoders import DecoderName
 from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.template import Template
@@ -50,16 +50,8 @@ class SamplingSettings(Frozen):
     """γ: how much the label's logits count against the other labels'; 0: not at all."""
     rivals: int = Field(default=3, ge=1, le=100)
     """Other labels in the guidance, at most: each costs one more pass of the model."""
-    length_quantiles: tuple[float, float] = (0.005, 0.995)
+    length_quantiles: Quantiles = (0.005, 0.995)
     """Of the corpus's lengths in tokens: shortest, longest."""
-
-    @field_validator("length_quantiles")
-    @classmethod
-    def _are_quantiles(cls, bounds: tuple[float, float]) -> tuple[float, float]:
-        low, high = bounds
-        if not 0 <= low < high <= 1:
-            raise ValueError(f"length_quantiles are {low} and {high}; 0 ≤ shortest < longest ≤ 1")
-        return bounds
 
     decoder: DecoderName = "openvino_int8"
     batch_rows: int = Field(default=256, ge=8, le=4096, multiple_of=8)
