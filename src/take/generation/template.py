@@ -21,7 +21,7 @@ import pandas as pd
 
 from take.errors import InputError
 from take.generation.language_models import LanguageModel
-from take.generation.screening.row_checks import folded_marker
+from take.generation.screening.row_checks import Markers
 from take.rows.labelled import TEXT_COLUMNS, Task, class_names, task_of, text_columns
 from take.text.format import share
 
@@ -123,11 +123,7 @@ class Template:
 
         A model trained on such rows generates such rows, and screening drops them.
         """
-        markers = {folded_marker(marker): marker for marker in self.markers}
-
-        def found(text: str) -> str | None:
-            folded = folded_marker(text)
-            return next((marker for fold, marker in markers.items() if fold in folded), None)
+        found = Markers(self.markers).found
 
         def is_dropped(texts: Sequence[str]) -> bool:
             ids = self.encode(texts)  # without the end of a text that is too long

@@ -51,7 +51,7 @@ class RowChecks:
         sample = [text for row in rows[:: -(-len(rows) // _SAMPLE_ROWS)] for text in row]
         self._loops = LoopBounds.learn(sample, settings)
         self._language = CorpusLanguage.learn(rows, sample, settings)
-        self._markers = {folded_marker(marker): marker for marker in markers}
+        self._markers = Markers(markers)
         self._token_bounds = token_bounds
         self._number = None if most_digits is None else re.compile(rf"\d{{{most_digits + 1},}}")
 
@@ -71,12 +71,10 @@ class RowChecks:
         )
 
     def _leaked_marker(self, text: str) -> str | None:
-        folded = folded_marker(text)
-        if self._number is not None and self._number.search(folded):
+        if self._number is not None and self._number.search(_folded(text)):
             return "a number longer than any of the corpus"
-        return next(
-            (f"holds {marker!r}" for fold, marker in self._markers.items() if fold in folded), None
-        )
+        marker = self._markers.found(text)
+        return None if marker is None else f"holds {marker!r}"
 
     def _length(self, tokens: int) -> Verdict | None:
         least, most = self._token_bounds
@@ -98,8 +96,28 @@ def _nothing_to_read(text: str) -> str | None:
     return None if any(map(str.isalnum, text)) else "no letter or digit"
 
 
-def folded_marker(text: str) -> str:
-    """Markers are recognised in capitals and in full-width letters, too."""
+class Markers:
+    """Strings that no text should hold; recognised in capitals and in full-width letters, too.
+
+    >>> markers = Markers(["<eos>", "[INST]"])
+    >>> markers.found("so [inst] it is"), markers.found("3 < 4")
+    ('[INST]', None)
+    """
+
+    def __init__(self, markers: Sequence[str]) -> None:
+        self._markers = {_folded(marker): marker for marker in markers}
+        # Gemma has 6,000 markers, and hardly a text has a character that one begins with.
+        self._first = {marker[0] for marker in self._markers}
+
+    def found(self, text: str) -> str | None:
+        """One that the text holds."""
+        folded = _folded(text)
+        if self._first.isdisjoint(folded):
+            return None
+        return next((marker for fold, marker in self._markers.items() if fold in folded), None)
+
+
+def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
