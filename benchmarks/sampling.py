@@ -119,7 +119,8 @@ def _write(
         tokens = 0
         for label in (0, 1):
             labels = [label, 1 - label][: len(decoders)]
-            decoder = GuidedDecoder(decoders, template, labels, settings.guidance, vocabulary)
+            strength = settings.strength(pairs=False)
+            decoder = GuidedDecoder(decoders, template, labels, strength, vocabulary)
             made = write_rows(decoder, range(rows // 2), bounds, settings)
             tokens += int(made["tokens"].sum() + made["finished"].sum())
         return tokens

@@ -202,7 +202,8 @@ class Job:
         steps = batches * np.quantile(lengths, 1 - 1 / min(self.batch_rows, per_class + 1))
         tokens = self.rows_to_write * lengths.mean() + 4 * steps  # rows are filled up to eights
         load = rates.model_load + rates.decoder_load
-        others = min(plan.sampling.rivals, self.classes - 1) if plan.sampling.guidance else 0
+        guided = plan.sampling.strength(pairs=self.texts_per_row > 1)
+        others = min(plan.sampling.rivals, self.classes - 1) if guided else 0
         writing = rates.decoder_step * steps + rates.written_token * tokens
         return float(load + (1 + others) * writing)
 

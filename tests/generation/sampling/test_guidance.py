@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from take.generation.sampling import guidance
 from take.generation.sampling.decoders import load_decoder
 from take.generation.sampling.guidance import GuidedDecoder, rival_labels
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
+from take.generation.sampling.writer import RowStore, RowWriter
 from take.generation.template import Template
 from take.generation.vocabulary import Vocabulary
 from tests.generation.tiny import model, tokenizer
@@ -160,3 +163,17 @@ class TestPairs:
         assert row["tokens"] == len(read) - start - len(pair.between(2))
         texts = (read[start : first - 1], read[first + len(pair.between(2)) :])
         assert row["raw"] == "\n".join(map(pair.decode, texts))
+
+
+@pytest.mark.parametrize(("task", "strength"), [("single", 0.5), ("pair", 1.0)])
+def test_by_default_pairs_are_guided_more(tmp_path: Path, task: str, strength: float) -> None:
+    tiny = model("llama", len(tokenizer("llama")))
+
+    def rows(guidance: float | None) -> list[str]:
+        settings = SETTINGS.model_copy(update={"guidance": guidance})
+        store = RowStore(tmp_path / f"{guidance}")
+        writer = RowWriter(lambda: tiny, template(task), BOUNDS, settings, store)
+        return writer.read(0, 0, 16)["raw"].tolist()
+
+    assert rows(None) == rows(strength)
+    assert rows(None) != rows(0.2)

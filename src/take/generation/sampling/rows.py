@@ -46,8 +46,9 @@ class SamplingSettings(Frozen):
     """Most likely tokens to choose from; none: all."""
     repetition_penalty: float = Field(default=1.0, ge=1, le=5)
     """A token already written is this much less likely."""
-    guidance: float = Field(default=0.5, ge=0, le=10)
-    """γ: how much the label's logits count against the other labels'; 0: not at all."""
+    guidance: float | None = Field(default=None, ge=0, le=10)
+    """γ: how much the label's logits count against the other labels'; 0: not at all. None: 0.5, and
+    1 for pairs, of which only the second text is guided."""
     rivals: int = Field(default=3, ge=1, le=100)
     """Other labels in the guidance, at most: each costs one more pass of the model."""
     length_quantiles: Quantiles = (0.005, 0.995)
@@ -56,6 +57,18 @@ class SamplingSettings(Frozen):
     decoder: DecoderName = "openvino_int8"
     batch_rows: int = Field(default=256, ge=8, le=4096, multiple_of=8)
     """Rows written at once."""
+
+    def strength(self, *, pairs: bool) -> float:
+        """γ of a task.
+
+        >>> SamplingSettings().strength(pairs=True)
+        1.0
+        >>> SamplingSettings(guidance=0).strength(pairs=True)
+        0.0
+        """
+        if self.guidance is not None:
+            return self.guidance
+        return 1.0 if pairs else 0.5
 
 
 class LengthBounds(Frozen):

@@ -175,13 +175,14 @@ class RowWriter:
     def _guided(self, label: int) -> GuidedDecoder:
         settings, template = self._settings, self._template
         others = rival_labels(label, template.n_classes, settings.rivals, settings.seed)
-        labels = [label, *others] if settings.guidance else [label]
+        strength = settings.strength(pairs=len(template.columns) > 1)
+        labels = [label, *others] if strength else [label]
         if not self._decoders:
             self._decoders.append(load_decoder(settings.decoder, self._load_model()))
         while len(self._decoders) < len(labels):
             self._decoders.append(self._decoders[0].another())
         decoders = self._decoders[: len(labels)]
-        return GuidedDecoder(decoders, template, labels, settings.guidance, self._vocabulary)
+        return GuidedDecoder(decoders, template, labels, strength, self._vocabulary)
 
     def _write(self, label: int, start: int, stop: int) -> None:
         from tqdm import tqdm
@@ -215,7 +216,7 @@ def row_key(
 ) -> str:
     """A digest of all that decides the rows, this code included."""
     own = settings.model_dump(exclude=_NOT_OF_A_ROW)
-    if not settings.guidance:
+    if settings.guidance == 0:
         own.pop("rivals")
     if settings.decoder != "torch":
         own.pop("batch_rows")  # OpenVINO's rows are the same in any batch
