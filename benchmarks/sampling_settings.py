@@ -99,9 +99,9 @@ def _options() -> argparse.Namespace:
 
 def main() -> None:
     options = _options()
-    corpus = pd.read_parquet(_newest(f"02_intermediate/{options.corpus}/corpus.parquet"))
+    corpus = pd.read_parquet(newest(f"02_intermediate/{options.corpus}/corpus.parquet"))
     verifier = load_verifier(DATA / f"06_models/{options.corpus}/verifier")
-    file = _newest(f"08_reporting/{options.corpus}/verifier_report.json")
+    file = newest(f"08_reporting/{options.corpus}/verifier_report.json")
     report = VerifierReport.model_validate_json(file.read_bytes())
     features = Embeddings.load(DATA / f"04_feature/{options.corpus}/embeddings.safetensors")
     encoder = Encoder(EncoderSettings(), DATA / "04_feature/embedding_cache")
@@ -175,7 +175,8 @@ def _vectors(features: Embeddings, rows: Int64) -> Float32:
     return np.concatenate(parts, axis=1)
 
 
-def _newest(path: str) -> Path:
+def newest(path: str) -> Path:
+    """A file of the newest version under data/."""
     whole = DATA / path
     return whole if whole.is_file() else sorted(whole.glob(f"*/{whole.name}"))[-1]
 
