@@ -101,10 +101,10 @@ class Loop:
         phi = self.embed(rows["text"].tolist())
         chances = self.verifier.probabilities(Texts.of(rows["text"].tolist()), ArrayBlocks(phi))
         wrong = (chances.argmax(axis=1) != rows["label"]) & (chances.max(axis=1) >= CONTRADICTED)
-        fine = ~np.asarray(wrong)
-        texts = rows["text"].to_numpy()[fine]
+        good = ~np.asarray(wrong)
+        texts = rows["text"].to_numpy()[good]
         return pd.DataFrame(
-            {"text": texts, "label": rows["label"].to_numpy()[fine], "phi": list(phi[fine])}
+            {"text": texts, "label": rows["label"].to_numpy()[good], "phi": list(phi[good])}
         )
 
 
