@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +50,15 @@ def main() -> None:
     decoders: dict[str, Decoder] = {}
     for name in ("torch", "openvino", "openvino_int8"):
         decoders[name] = load_decoder(name, model)
-        sides[f"take, {name}"] = _write([decoders[name]], template, bounds, options.rows)
+        sides[f"take, {name}"] = _write(decoders[name], template, bounds, options.rows)
     vocabulary = Vocabulary.of([built_in_corpus()["text"].tolist()], template)
     cut = language_model.load_model()
     vocabulary.cut(cut)
     few = load_decoder("openvino_int8", cut)
     title = f"take, openvino_int8, {len(vocabulary):,} tokens"
-    sides[title] = _write([few], template, bounds, options.rows, vocabulary)
-    both = [few, few.another()]
-    sides[f"{title}, γ = 0.5"] = _write(both, template, bounds, options.rows, vocabulary)
+    sides[title] = _write(few, template, bounds, options.rows, vocabulary)
+    guided = _write(few, template, bounds, options.rows, vocabulary, guided=True)
+    sides[f"{title}, γ = 0.5"] = guided
     rates = dict.fromkeys(sides, 0.0)
     for _ in range(options.rounds):
         for name, side in sides.items():
@@ -107,21 +107,23 @@ def _generate(
 
 
 def _write(
-    decoders: Sequence[Decoder],
+    decoder: Decoder,
     template: Template,
     bounds: LengthBounds,
     rows: int,
     vocabulary: Vocabulary = WHOLE,
+    *,
+    guided: bool = False,
 ) -> Callable[[], int]:
     settings = SamplingSettings()
 
     def run() -> int:
         tokens = 0
         for label in (0, 1):
-            labels = [label, 1 - label][: len(decoders)]
+            labels = [label, 1 - label] if guided else [label]
             strength = settings.strength(pairs=False)
-            decoder = GuidedDecoder(decoders, template, labels, strength, vocabulary)
-            made = write_rows(decoder, range(rows // 2), bounds, settings)
+            both = GuidedDecoder(decoder, template, labels, strength, vocabulary)
+            made = write_rows(both, range(rows // 2), bounds, settings)
             tokens += int(made["tokens"].sum() + made["finished"].sum())
         return tokens
 

@@ -204,7 +204,7 @@ def test_writing_takes_about_the_steps_that_write_rows_takes(monkeypatch):
     template = Template(tokenizer, ["bad", "good"], "single", 256)
     decoder = Scripted(lengths.tolist(), template.end_id, len(tokenizer))
     bounds, settings = LengthBounds(shortest=1, longest=50), SamplingSettings(batch_rows=256)
-    write_rows(GuidedDecoder([decoder], template, [0]), range(256), bounds, settings)
+    write_rows(GuidedDecoder(decoder, template, [0]), range(256), bounds, settings)
     taken = 0.012 * len(decoder.rows_by_step) + 0.001 * sum(decoder.rows_by_step)
     one_batch = job(pool=256, classes=1, plan=plan(lengths=lengths, longest=50))
     written = one_batch._writing_seconds(one_batch.plan) - 6.0  # of loading

@@ -202,10 +202,12 @@ class Job:
         steps = batches * np.quantile(lengths, 1 - 1 / min(self.batch_rows, per_class + 1))
         tokens = self.rows_to_write * lengths.mean() + 4 * steps  # rows are filled up to eights
         load = rates.model_load + rates.decoder_load
-        guided = plan.sampling.strength(pairs=self.texts_per_row > 1)
+        pairs = self.texts_per_row > 1
+        guided = plan.sampling.strength(pairs=pairs)
         others = min(plan.sampling.rivals, self.classes - 1) if guided else 0
         writing = rates.decoder_step * steps + rates.written_token * tokens
-        return float(load + (1 + others) * writing)
+        # Of a pair, only the second text is guided.
+        return float(load + (1 + others * (0.5 if pairs else 1)) * writing)
 
     def _numbers(self) -> int:
         features = self.dimension * (1 if self.texts_per_row == 1 else 4)

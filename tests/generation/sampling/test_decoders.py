@@ -38,6 +38,31 @@ def test_step_by_step_equals_one_pass(family: str, name: str, tolerance: float) 
     np.testing.assert_allclose(walk(decoder, TOKENS), expected, atol=tolerance * scale)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", ["torch", "openvino"])
+def test_prompts_of_different_lengths_are_read_as_if_each_were_alone(
+    family: str, name: str
+) -> None:
+    decoder = load_decoder(name, model(family, VOCABULARY))
+    prompts = ([5, 17, 9, 33, 20], [8], [5, 17, 9])
+    together = [decoder.begin(*prompts)]
+    parents = np.array([0, 1, 2, 2, 0, 1, 1, 2])
+    together.append(decoder.step(TOKENS[:8, 0], parents))
+    together.append(decoder.step(TOKENS[:8, 1], np.arange(8)[::-1].copy()))
+    came_from = parents[::-1]
+    read = [[*prompts[p]] for p in range(3)]
+    expected = [read]
+    expected.append([[*prompts[p], TOKENS[i, 0]] for i, p in enumerate(parents)])
+    expected.append(
+        [[*prompts[p], TOKENS[7 - i, 0], TOKENS[i, 1]] for i, p in enumerate(came_from)]
+    )
+    for found, rows in zip(together, expected, strict=True):
+        for logits, row in zip(found, rows, strict=True):
+            with torch.inference_mode():
+                alone = model(family, VOCABULARY)(input_ids=torch.tensor([row])).logits[0, -1]
+            np.testing.assert_allclose(logits, alone.numpy(), atol=1e-3 * float(alone.abs().max()))
+
+
 @pytest.mark.parametrize("name", ["torch", "openvino"])
 def test_rows_leave_and_the_others_go_on(name: str) -> None:
     decoder = load_decoder(name, model("llama", VOCABULARY))

@@ -36,8 +36,7 @@ def template(task: str = "single") -> Template:
 
 def guided(decoder, strength: float, task: str = "single", label: int = 0) -> GuidedDecoder:
     labels = [label, *rival_labels(label, len(LABELS), 3, seed=0)]
-    others = [decoder.another() for _ in labels[1:]]
-    return GuidedDecoder([decoder, *others], template(task), labels, strength)
+    return GuidedDecoder(decoder, template(task), labels, strength)
 
 
 def test_logits_are_those_of_the_formula(decoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,8 +62,8 @@ def test_where_the_only_probable_token_may_not_come_another_does(decoder) -> Non
     """A row that is too short may not end, however probable its end is."""
 
     class Ending:
-        def begin(self, prompt):
-            return self.ending(decoder.begin(prompt))
+        def begin(self, *prompts):
+            return self.ending(decoder.begin(*prompts))
 
         def step(self, tokens, parents):
             return self.ending(decoder.step(tokens, parents))
@@ -74,7 +73,7 @@ def test_where_the_only_probable_token_may_not_come_another_does(decoder) -> Non
             logits[:, template().end_id] += 1000
             return logits
 
-    both = GuidedDecoder([Ending(), decoder.another()], template(), [0, 1], 0.5)
+    both = GuidedDecoder(Ending(), template(), [0, 1], 0.5)
     rows = write_rows(both, range(16), BOUNDS, SETTINGS)
     assert (rows["tokens"] == BOUNDS.shortest).all()
     assert rows["raw"].nunique() > 8  # of logits that are all −∞, all rows get the same token
@@ -85,7 +84,7 @@ def test_guided_rows_do_not_depend_on_the_batch(decoder) -> None:
     whole = write_rows(both, range(40), BOUNDS, SETTINGS)
     parts = [write_rows(both, range(i, i + 5), BOUNDS, SETTINGS) for i in range(0, 40, 5)]
     pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
-    plain = write_rows(GuidedDecoder([decoder], template(), [0]), range(40), BOUNDS, SETTINGS)
+    plain = write_rows(GuidedDecoder(decoder, template(), [0]), range(40), BOUNDS, SETTINGS)
     assert plain["raw"].tolist() != whole["raw"].tolist()
 
 
@@ -111,13 +110,17 @@ def few(vocabulary: Vocabulary):
     return load_decoder("torch", cut)
 
 
+def few_ids(pair: Template) -> list[int]:
+    """Tokens of a text."""
+    return pair.encode(["a warm film", "is dull"])
+
+
 class TestPairs:
     """With few tokens to choose from, random weights end both texts soon."""
 
     def rows(self, few, vocabulary: Vocabulary, strength: float, label: int = 0) -> pd.DataFrame:
         others = rival_labels(label, len(LABELS), 3, seed=0) if strength else []
-        decoders = [few, *(few.another() for _ in others)]
-        made = GuidedDecoder(decoders, template("pair"), [label, *others], strength, vocabulary)
+        made = GuidedDecoder(few, template("pair"), [label, *others], strength, vocabulary)
         bounds = LengthBounds(shortest=2, longest=60)
         return write_rows(made, range(64), bounds, SETTINGS)
 
@@ -139,6 +142,48 @@ class TestPairs:
         assert weak.str[0].tolist() == strong.str[0].tolist()
         assert weak.str[-1].tolist() != strong.str[-1].tolist()
 
+    def test_copies_under_other_labels_begin_with_the_label(
+        self, few, vocabulary: Vocabulary
+    ) -> None:
+        """A pair costs one pass up to its label; then its logits are those of the formula."""
+        pair, sizes = template("pair"), []
+
+        class Watched:
+            def begin(self, *prompts):
+                return few.begin(*prompts)
+
+            def step(self, tokens, parents):
+                sizes.append(len(tokens))
+                return few.step(tokens, parents)
+
+        both = GuidedDecoder(Watched(), pair, [0, 1, 2], 1.0, vocabulary)
+        n_given = both.n_between
+        both.begin()
+        text = vocabulary.compact(few_ids(pair)[:2])
+        (line_break,) = vocabulary.compact([pair.break_id])
+        first, rows = np.array([*text, line_break]), np.arange(8)
+        parents = np.zeros(8, dtype=np.int64)
+        for token in first:
+            logits = both.step(np.full(8, token), parents, np.full(8, -1))
+            parents = rows
+        assert sizes == [8] * 3
+        np.testing.assert_array_equal(logits.own, logits.others)
+        for place in range(n_given):
+            # Only half of the rows have reached their label.
+            places = np.where(rows < 4, place, -1)
+            tokens = np.where(rows < 4, both.given(np.full(8, place)), text[0])
+            logits = both.step(tokens, rows, places)
+        assert sizes[3:] == [16] * n_given
+        each = []
+        for label in range(3):
+            few.begin(vocabulary.compact(pair.prompt(label)))
+            for token in (*first, *vocabulary.compact(pair.between(label))):
+                found = few.step(np.array([token]), np.zeros(1, dtype=np.int64))
+            each.append(found[0])
+        np.testing.assert_allclose(logits.own[0], each[0], atol=1e-4)
+        np.testing.assert_allclose(logits.others[3], (each[1] + each[2]) / 2, atol=1e-4)
+        np.testing.assert_array_equal(logits.own[4:], logits.others[4:])
+
     def test_the_label_is_read_between_the_texts(self, few, vocabulary: Vocabulary) -> None:
         """What the decoder has read is the row as it would be trained on."""
         pair = template("pair")
@@ -153,7 +198,7 @@ class TestPairs:
                 read.extend(vocabulary.original(tokens[:1]))
                 return few.step(tokens, parents)
 
-        watched = GuidedDecoder([Watched()], pair, [2], 0.0, vocabulary)
+        watched = GuidedDecoder(Watched(), pair, [2], 0.0, vocabulary)
         bounds = LengthBounds(shortest=2, longest=60)
         rows = (write_rows(watched, [number], bounds, SETTINGS).iloc[0] for number in range(40))
         row = next(row for row in rows if row["finished"])

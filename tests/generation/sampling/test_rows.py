@@ -33,7 +33,7 @@ def decoder(template: Template):
 
 def rows_of(decoder, template: Template, numbers, **changes) -> pd.DataFrame:
     settings = SETTINGS.model_copy(update=changes)
-    return write_rows(GuidedDecoder([decoder], template, [0]), numbers, BOUNDS, settings)
+    return write_rows(GuidedDecoder(decoder, template, [0]), numbers, BOUNDS, settings)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8, 11, 40])
@@ -46,7 +46,7 @@ def test_rows_do_not_depend_on_the_batch(decoder, template: Template, width: int
 def test_rows_depend_on_seed_and_class(decoder, template: Template) -> None:
     rows = rows_of(decoder, template, range(32))
     assert rows["raw"].tolist() != rows_of(decoder, template, range(32), seed=4)["raw"].tolist()
-    other = write_rows(GuidedDecoder([decoder], template, [1]), range(32), BOUNDS, SETTINGS)
+    other = write_rows(GuidedDecoder(decoder, template, [1]), range(32), BOUNDS, SETTINGS)
     assert rows["raw"].tolist() != other["raw"].tolist()
 
 
@@ -84,7 +84,7 @@ def test_a_special_token_beyond_the_head_is_allowed() -> None:
     made = Template(words, LABELS, "single", 50)
     assert max(made.special_ids) >= head
     decoder = load_decoder("torch", model("gemma", head))
-    guided = GuidedDecoder([decoder], made, [0])
+    guided = GuidedDecoder(decoder, made, [0])
     assert len(write_rows(guided, range(8), BOUNDS, SETTINGS)) == 8
 
 
@@ -93,7 +93,7 @@ def test_greedy_decoding_equals_that_of_transformers(template: Template) -> None
     import torch
 
     lm = model("llama", len(tokenizer("llama")))
-    decoder = GuidedDecoder([load_decoder("torch", lm)], template, [1])
+    decoder = GuidedDecoder(load_decoder("torch", lm), template, [1])
     rows = write_rows(decoder, [0], BOUNDS, SamplingSettings(top_k=1))
     prompt = torch.tensor([template.prompt(1)])
     banned = [[i] for i in template.special_ids - {template.end_id}]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -22,10 +21,13 @@ DecoderName = Literal["openvino_int8", "openvino", "torch"]
 
 
 class Decoder(Protocol):
-    """Rows that share a prompt and are continued in parallel."""
+    """Rows of one length that are continued in parallel."""
 
-    def begin(self, prompt: Sequence[int]) -> Float32:
-        """Start again with a prompt; the logits (1, V) of the token after it."""
+    def begin(self, *prompts: Sequence[int]) -> Float32:
+        """Start again with a row for each prompt; the logits (prompts, V) of the tokens after them.
+
+        Shorter prompts are filled up on the left with tokens that no other reads.
+        """
         ...
 
     def step(self, tokens: Int64, parents: Int64) -> Float32:
@@ -36,9 +38,29 @@ class Decoder(Protocol):
         """
         ...
 
-    def another(self) -> Decoder:
-        """A decoder with rows of its own and the same weights."""
-        ...
+
+class _Visible:
+    """Which tokens of each row may be read: all but those it was filled up with."""
+
+    def __init__(self, prompts: Sequence[Sequence[int]]) -> None:
+        longest = max(map(len, prompts))
+        self.tokens = np.array(
+            [[prompt[0]] * (longest - len(prompt)) + list(prompt) for prompt in prompts],
+            dtype=np.int64,
+        )
+        self.mask = np.array(
+            [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts],
+            dtype=np.int64,
+        )
+
+    def append(self, parents: Int64) -> None:
+        """One more token of each row."""
+        self.mask = np.pad(self.mask[parents], ((0, 0), (0, 1)), constant_values=1)
+
+    def positions(self, n_new: int) -> Int64:
+        """Of the last tokens of each row."""
+        counted = np.maximum(self.mask.cumsum(axis=1) - 1, 0)
+        return np.ascontiguousarray(counted[:, -n_new:])
 
 
 def load_decoder(name: DecoderName, model: Any) -> Decoder:
@@ -61,36 +83,31 @@ class TorchDecoder:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._cache: Any = None
-        self._length = 0
+        self._visible: Any = None
 
-    def begin(self, prompt: Sequence[int]) -> Float32:
-        """Read the prompt."""
+    def begin(self, *prompts: Sequence[int]) -> Float32:
+        """Read the prompts."""
         from transformers import DynamicCache
 
-        self._cache = DynamicCache(config=self._model.config)
-        self._length = 0
-        return self._forward(np.array([prompt], dtype=np.int64))
+        self._cache, self._visible = DynamicCache(config=self._model.config), _Visible(prompts)
+        return self._forward(self._visible.tokens)
 
     def step(self, tokens: Int64, parents: Int64) -> Float32:
         """Append one token to each row."""
         import torch
 
         self._cache.batch_select_indices(torch.from_numpy(np.ascontiguousarray(parents)))
+        self._visible.append(parents)
         return self._forward(tokens[:, None])
-
-    def another(self) -> TorchDecoder:
-        """A decoder with a cache of its own."""
-        return TorchDecoder(self._model)
 
     def _forward(self, tokens: Int64) -> Float32:
         import torch
 
-        positions = torch.arange(self._length, self._length + tokens.shape[1])
-        self._length += tokens.shape[1]
         with torch.inference_mode():
             logits = self._model(
                 input_ids=torch.from_numpy(tokens),
-                position_ids=positions.expand(len(tokens), -1),
+                attention_mask=torch.from_numpy(self._visible.mask),
+                position_ids=torch.from_numpy(self._visible.positions(tokens.shape[1])),
                 past_key_values=self._cache,
                 use_cache=True,
                 logits_to_keep=1,
@@ -118,34 +135,27 @@ class OpenVinoDecoder:
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": "32" if int8 else "0",
             "KV_CACHE_PRECISION": "u8" if int8 else "f32",
         }
-        self._compiled = openvino.compile_model(graph, "CPU", settings)
-        self._request = self._compiled.create_infer_request()
-        self._length = 0
+        compiled = openvino.compile_model(graph, "CPU", settings)
+        self._request = compiled.create_infer_request()
+        self._visible: Any = None
 
-    def another(self) -> OpenVinoDecoder:
-        """A decoder with a state of its own."""
-        made = copy(self)
-        made._request = self._compiled.create_infer_request()
-        return made
-
-    def begin(self, prompt: Sequence[int]) -> Float32:
-        """Read the prompt."""
+    def begin(self, *prompts: Sequence[int]) -> Float32:
+        """Read the prompts."""
         self._request.reset_state()
-        self._length = 0
-        return self._infer(np.array([prompt], dtype=np.int64), np.zeros(1, dtype=np.int64))
+        self._visible = _Visible(prompts)
+        return self._infer(self._visible.tokens, np.arange(len(prompts)))
 
     def step(self, tokens: Int64, parents: Int64) -> Float32:
         """Append one token to each row."""
+        self._visible.append(parents)
         return self._infer(tokens[:, None], parents)
 
     def _infer(self, tokens: Int64, parents: Int64) -> Float32:
-        positions = np.arange(self._length, self._length + tokens.shape[1])
-        self._length += tokens.shape[1]
         outputs = self._request.infer(
             {
                 "tokens": tokens,
-                "visible": np.ones((len(tokens), self._length), dtype=np.int64),
-                "positions": np.tile(positions, (len(tokens), 1)),
+                "visible": self._visible.mask,
+                "positions": self._visible.positions(tokens.shape[1]),
                 "parents": parents.astype(np.int32),
             }
         )
@@ -213,8 +223,9 @@ def _one_step(model: Any, n_tensors: int) -> Any:
             cache = DynamicCache()
             cache.layers = [layer(rows[i], rows[i + 1]) for i in range(0, n_tensors, 2)]
             n_new, n_all = tokens.shape[1], visible.shape[1]
-            is_past = torch.arange(n_all) <= torch.arange(n_new)[:, None] + (n_all - n_new)
-            mask = is_past[None, None] & (visible[:, None, None, :] > 0)
+            at, now = torch.arange(n_all), torch.arange(n_new)[:, None] + (n_all - n_new)
+            # A token that fills a row up reads itself: of nothing, attention is not a number.
+            mask = ((at <= now)[None, None] & (visible[:, None, None, :] > 0)) | (at == now)
             done = self.model(
                 input_ids=tokens,
                 attention_mask=mask,

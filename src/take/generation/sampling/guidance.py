@@ -24,6 +24,8 @@ from take.generation.vocabulary import WHOLE, Vocabulary
 from take.rows.arrays import Bools, Float32, Int64
 from take.rows.random import rng
 
+_ROW_MULTIPLE = 8
+"""Batches are filled up to multiples of this: see OpenVinoDecoder."""
 _ALPHA = 0.02
 """Of the most likely token's probability: tokens below are left out, if γ > 0."""
 
@@ -51,32 +53,31 @@ class Logits(NamedTuple):
         others = None if self.others is None else np.repeat(self.others, n_rows, axis=0)
         return Logits(np.repeat(self.own, n_rows, axis=0), others)
 
-    def first(self, n_rows: int) -> Logits:
-        """Those of the first rows."""
-        return Logits(self.own[:n_rows], None if self.others is None else self.others[:n_rows])
-
 
 class GuidedDecoder:
-    """Rows of one class, decoded together with the same rows under other labels.
+    """Rows of one class, decoded together with their copies under other labels.
 
-    Without other labels (γ = 0) it is the decoder itself.
+    A row has copies from its label on: the first texts of pairs have none. Without other labels
+    (γ = 0) it is the decoder itself.
     """
 
     def __init__(
         self,
-        decoders: Sequence[Decoder],
+        decoder: Decoder,
         template: Template,
         labels: Sequence[int],
         strength: float = 0.0,
         vocabulary: Vocabulary = WHOLE,
     ) -> None:
-        """`labels`: that of the rows, then the others; one decoder for each."""
+        """`labels`: that of the rows, then the others."""
         self.template, self.vocabulary, self.label = template, vocabulary, labels[0]
-        self._decoders, self._strength = decoders, strength
+        self._decoder, self._strength, self._n_others = decoder, strength, len(labels) - 1
         self._prompts = [vocabulary.compact(template.prompt(label)) for label in labels]
         self._between = np.array(
             [vocabulary.compact(template.between(label)) for label in labels], dtype=np.int64
         )
+        # Rows of the decoder: those of the class, then the copies under each other label.
+        self._n_rows, self._copied = 1, np.zeros(1, dtype=np.bool_)
 
     @property
     def n_between(self) -> int:
@@ -85,12 +86,10 @@ class GuidedDecoder:
 
     def begin(self) -> Logits:
         """The logits (1, V) of the first token."""
-        return _logits(
-            [
-                decoder.begin(prompt)
-                for decoder, prompt in zip(self._decoders, self._prompts, strict=True)
-            ]
-        )
+        is_pair = self.n_between > 0
+        self._n_rows, self._copied = 1, np.array([self._n_others > 0 and not is_pair])
+        found = self._decoder.begin(*(self._prompts[:1] if is_pair else self._prompts))
+        return self._logits(found)
 
     def given(self, places: Int64) -> Int64:
         """The tokens at these places between the texts."""
@@ -102,13 +101,32 @@ class GuidedDecoder:
 
         `places` are those of tokens that are given between two texts, −1 for generated ones.
         """
-        is_given = places >= 0
-        found = []
-        for decoder, between in zip(self._decoders, self._between, strict=True):
-            own = tokens.copy()
-            own[is_given] = between[places[is_given]]
-            found.append(decoder.step(own, parents))
-        return _logits(found)
+        was_copied, is_given = self._copied[parents], places >= 0
+        copied = (was_copied | is_given) & (self._n_others > 0)
+        n_copies, rank = self._copied.sum(), np.cumsum(self._copied) - 1
+        all_tokens, all_parents = [tokens], [parents]
+        for other in range(self._n_others):
+            read = tokens.copy()
+            read[is_given] = self._between[other + 1][places[is_given]]
+            copy = self._n_rows + other * n_copies + rank[parents]
+            all_tokens.append(read[copied])
+            all_parents.append(np.where(was_copied, copy, parents)[copied])
+        self._n_rows, self._copied = len(tokens), copied
+        return self._logits(
+            self._decoder.step(
+                _filled_up(np.concatenate(all_tokens)), _filled_up(np.concatenate(all_parents))
+            )
+        )
+
+    def _logits(self, found: Float32) -> Logits:
+        own, n_copies = found[: self._n_rows], int(self._copied.sum())
+        if not self._n_others:
+            return Logits(own, None)
+        others = own.copy()
+        if n_copies:
+            copies = found[self._n_rows : self._n_rows + self._n_others * n_copies]
+            others[self._copied] = copies.reshape(self._n_others, n_copies, -1).mean(axis=0)
+        return Logits(own, others)
 
     def guided(self, logits: Logits, knows_label: Bools) -> Float32:
         """ℓ, with −∞ for improbable tokens; those that may not come are −∞ in ℓ_y before.
@@ -124,11 +142,6 @@ class GuidedDecoder:
         return np.where(knows_label[:, None], guided, own)
 
 
-def _logits(found: Sequence[Float32]) -> Logits:
-    own, *others = found
-    if not others:
-        return Logits(own, None)
-    mean = others[0] if len(others) == 1 else others[0].copy()
-    for other in others[1:]:  # one array, however many labels
-        mean += other
-    return Logits(own, mean if len(others) == 1 else mean / np.float32(len(others)))
+def _filled_up(values: Int64) -> Int64:
+    """The values of rows, with the first one repeated up to the next multiple."""
+    return np.concatenate([values, np.repeat(values[:1], -len(values) % _ROW_MULTIPLE)])

@@ -20,8 +20,6 @@ from take.generation.template import Template
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.random import mixed
 
-_ROW_MULTIPLE = 8
-"""Batches are filled up to multiples of this: see OpenVinoDecoder."""
 _FIRST_LOOK = 256
 """The most likely tokens nearly always hold all of top-p; where they do not, all are sorted."""
 
@@ -197,15 +195,8 @@ class _Rows:
 
     def step(self) -> None:
         """Read the tokens that were added."""
-        count = len(self.numbers)
-        read = map(_filled_up, (self._tokens, self._parents, self._places))
-        self._logits = self._decoder.step(*read).first(count)
-        self._parents = np.arange(count)
-
-
-def _filled_up(values: Int64) -> Int64:
-    """The values of rows, with the first one repeated up to the next multiple."""
-    return np.concatenate([values, np.repeat(values[:1], -len(values) % _ROW_MULTIPLE)])
+        self._logits = self._decoder.step(self._tokens, self._parents, self._places)
+        self._parents = np.arange(len(self.numbers))
 
 
 def chances(seed: int, label: int, rows: Int64, position: int) -> Float64:

@@ -105,7 +105,7 @@ class RowWriter:
         self._bounds = bounds
         self._settings = settings
         self._store = store
-        self._decoders: list[Decoder] = []
+        self._decoder: Decoder | None = None
         self.seconds = 0.0
         """Spent generating, without loading."""
         self.tokens = 0
@@ -177,12 +177,9 @@ class RowWriter:
         others = rival_labels(label, template.n_classes, settings.rivals, settings.seed)
         strength = settings.strength(pairs=len(template.columns) > 1)
         labels = [label, *others] if strength else [label]
-        if not self._decoders:
-            self._decoders.append(load_decoder(settings.decoder, self._load_model()))
-        while len(self._decoders) < len(labels):
-            self._decoders.append(self._decoders[0].another())
-        decoders = self._decoders[: len(labels)]
-        return GuidedDecoder(decoders, template, labels, strength, self._vocabulary)
+        if self._decoder is None:
+            self._decoder = load_decoder(settings.decoder, self._load_model())
+        return GuidedDecoder(self._decoder, template, labels, strength, self._vocabulary)
 
     def _write(self, label: int, start: int, stop: int) -> None:
         from tqdm import tqdm
