@@ -1,21 +1,26 @@
-"""A closed loop: more rows where models trained on the selected rows fail.
+"""What ways to make a pool do to learners: contradicted rows, length, a closed trial.
 
     python benchmarks/internal_split.py sst2 --raw <folder> --out <own folder> --words 12
     kedro run --pipeline=distill --params=corpus=sst2,raw_root=<own folder> \
       --to-nodes=generation.fine_tune,generation.train_verifier
-    python benchmarks/closed_loop.py sst2 --rows 3000 --more 1500
+    python benchmarks/pools.py sst2 --ways drop relabel keep longer more failures
 
-A first pool is generated and rows are selected from it. The loss of logistic regressions trained on
-them is the weight of every train row in a second fine-tuning (exam and validation rows of the
-selection have none). Its rows join the pool. The control is as many more rows of the first model.
-Selections from both pools, with several seeds, train learners that are evaluated on the evaluation
-split: use a corpus whose split is of train rows.
+Every way makes a pool; rows are selected from it with several seeds and train learners that are
+evaluated on the evaluation split: use a corpus whose split is of train rows.
+
+- `drop`, `relabel`, `keep`: what becomes of rows to which the verifier confidently gives another
+  label. All other ways drop them.
+- `longer`: a language model fine-tuned on the longer half of the rows.
+- `more`: `--more` further rows of the same model join the pool. It is the control of `failures`:
+  as many rows of a second fine-tuning, in which a train row's weight is the loss of logistic
+  regressions trained on the first selection (exam and validation rows of the selection have none).
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,9 +50,11 @@ from take.text.related import RelatedRows
 
 CONTRADICTED = 0.95
 LEAST_WEIGHT = 1e-3
+WAYS = ("drop", "relabel", "keep", "longer", "more", "failures")
+LEARNERS = ("lr", "char_lr", "lr_phi")
 
 
-class Loop:
+class Trial:
     """The corpus of a run, and what generates, embeds and judges rows."""
 
     def __init__(self, name: str) -> None:
@@ -62,7 +69,7 @@ class Loop:
         self.encoder = Encoder(EncoderSettings(), DATA / "04_feature/embedding_cache")
         folder = DATA / "06_models/language_models"
         self.language_model = LanguageModel(LanguageModelSettings(), folder)
-        self.settings = FineTuningSettings(row_sampling="knowledge", seed=1)
+        self.settings = FineTuningSettings(seed=1)
         self.template = Template.of(self.language_model, self.corpus, 256)
         self.vocabulary = vocabulary_of(self.corpus, self.template, self.settings)
         self.seen = {
@@ -74,15 +81,18 @@ class Loop:
         done = embed_corpus([texts], self.encoder, EmbeddingSettings()).embeddings
         return done.read(0, len(texts))
 
-    def tuned_on(self, weights: Float64) -> Path:
-        """Another adapter, of rows drawn by weight."""
-        rows = choose_rows(self.corpus, self.template, self.settings, weights)
-        key = training_key(self.language_model, rows, self.settings, self.vocabulary)
+    def tuned(self, weights: Float64 | None = None, **changes: Any) -> Path:
+        """Another adapter: of rows drawn by weight, or with changed settings."""
+        settings = self.settings.model_copy(update=changes)
+        rows = choose_rows(self.corpus, self.template, settings, weights)
+        key = training_key(self.language_model, rows, settings, self.vocabulary)
         work = self.language_model.work_folder(key)
-        args = (self.language_model, self.template, rows, self.settings, work, self.vocabulary)
+        args = (self.language_model, self.template, rows, settings, work, self.vocabulary)
         return fine_tune(*args).folder
 
-    def generated(self, adapter: Path, start: int, stop: int) -> pd.DataFrame:
+    def generated(
+        self, adapter: Path, start: int, stop: int, contradicted: str = "drop"
+    ) -> pd.DataFrame:
         """Rows start … stop−1 of each class that a simple screening keeps."""
         sampling = SamplingSettings()
         lengths = corpus_lengths(self.corpus, self.template)
@@ -101,11 +111,14 @@ class Loop:
         phi = self.embed(rows["text"].tolist())
         chances = self.verifier.probabilities(Texts.of(rows["text"].tolist()), ArrayBlocks(phi))
         wrong = (chances.argmax(axis=1) != rows["label"]) & (chances.max(axis=1) >= CONTRADICTED)
-        good = ~np.asarray(wrong)
-        texts = rows["text"].to_numpy()[good]
-        return pd.DataFrame(
-            {"text": texts, "label": rows["label"].to_numpy()[good], "phi": list(phi[good])}
-        )
+        wrong = np.asarray(wrong)
+        labels = rows["label"].to_numpy()
+        if contradicted == "relabel":
+            labels = np.where(wrong, chances.argmax(axis=1), labels)
+        good = ~wrong if contradicted == "drop" else np.ones(len(rows), dtype=bool)
+        frame = {"text": rows["text"].to_numpy()[good], "label": labels[good]}
+        print(f"{contradicted}: {wrong.sum():,} of {len(rows):,} rows are contradicted")
+        return pd.DataFrame({**frame, "phi": list(phi[good])})
 
 
 def main() -> None:
@@ -113,43 +126,61 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("corpus")
+    parser.add_argument("--ways", nargs="+", default=["drop", "relabel", "keep"], choices=WAYS)
     parser.add_argument("--rows", type=int, default=3000, help="of the first pool")
     parser.add_argument("--more", type=int, default=1500)
     parser.add_argument("--per-class", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
-    loop = Loop(options.corpus)
-    n_classes = len(class_names(loop.corpus))
-    related = RelatedRows([(text,) for text in loop.corpus["text"]])
+    trial = Trial(options.corpus)
+    n_classes = len(class_names(trial.corpus))
+    related = RelatedRows([(text,) for text in trial.corpus["text"]])
     random = np.random.default_rng(0)
-    unread = np.flatnonzero(loop.roles.isin(["unread", "validation"]))
+    unread = np.flatnonzero(trial.roles.isin(["unread", "validation"]))
     unseen = np.sort(random.permutation(unread)[:12_000])
     first, more = options.rows // n_classes, options.more // n_classes
-    pool = loop.generated(loop.adapter, 0, first)
-    same = loop.generated(loop.adapter, first, first + more)
-    print(f"{len(pool):,} rows in the first pool, {len(same):,} more of the same")
-    rows = _selected(loop, pool, unseen, related, options.per_class, 0)
-    weights = _losses(loop, pool.iloc[rows])
-    weights[related.to(unseen)] = 0
-    hard = loop.generated(loop.tuned_on(weights + LEAST_WEIGHT * (weights > 0)), 0, more)
-    print(f"{len(hard):,} rows of the model of failures")
-    evaluated = loop.embed(loop.evaluation["text"].tolist())
-    print("\n| pool | " + " | ".join(["lr", "char_lr", "lr_phi"]) + " |\n|---|---|---|---|")
-    for name, added in {"first": pool[:0], "more of the same": same, "failures": hard}.items():
-        both = pd.concat([pool, added]).drop_duplicates("text", ignore_index=True)
-        found = [
-            _accuracies(loop, both.iloc[chosen], evaluated)
+    evaluated = trial.embed(trial.evaluation["text"].tolist())
+    pools = {}
+    for way in options.ways:
+        if way in ("drop", "relabel", "keep"):
+            pools[way] = trial.generated(trial.adapter, 0, first, way)
+        elif way == "longer":
+            adapter = trial.tuned(length_quantiles=(0.5, 1.0))
+            pools[way] = trial.generated(adapter, 0, first)
+        else:
+            pool = trial.generated(trial.adapter, 0, first)
+            if way == "more":
+                added = trial.generated(trial.adapter, first, first + more)
+            else:
+                rows = _selected(trial, pool, unseen, related, options.per_class, 0)
+                weights = _losses(trial, pool.iloc[rows])
+                weights[related.to(unseen)] = 0
+                weights += LEAST_WEIGHT * (weights > 0)
+                adapter = trial.tuned(weights, row_sampling="knowledge")
+                added = trial.generated(adapter, 0, more)
+            pools[way] = pd.concat([pool, added]).drop_duplicates("text", ignore_index=True)
+    head = ["pool", "rows", "words", "words chosen", *LEARNERS]
+    print("\n| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for way, pool in pools.items():
+        chosen = [
+            pool.iloc[_selected(trial, pool, unseen, related, options.per_class, seed)]
             for seed in range(options.seeds)
-            for chosen in [_selected(loop, both, unseen, related, options.per_class, seed)]
         ]
-        cells = [f"{m:.1%} ± {s:.1%}" for m, s in zip(np.mean(found, 0), np.std(found, 0))]  # noqa: B905
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        found = [_accuracies(trial, rows, evaluated) for rows in chosen]
+        words = [f"{_words(rows):.1f}" for rows in (pool, pd.concat(chosen))]
+        spread = zip(np.mean(found, 0), np.std(found, 0), strict=True)
+        cells = [way, f"{len(pool):,}", *words, *(f"{m:.1%} ± {s:.1%}" for m, s in spread)]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _words(rows: pd.DataFrame) -> float:
+    return float(np.mean([len(text.split()) for text in rows["text"]]))
 
 
 def _selected(
-    loop: Loop, pool: pd.DataFrame, unseen: Int64, related: RelatedRows, per_class: int, seed: int
+    trial: Trial, pool: pd.DataFrame, unseen: Int64, related: RelatedRows, per_class: int, seed: int
 ) -> Int64:
-    corpus = LabelledRows.of(loop.corpus, ArrayBlocks(loop.phi))
+    corpus = LabelledRows.of(trial.corpus, ArrayBlocks(trial.phi))
     labels = pool["label"].to_numpy()
     phi = ArrayBlocks(np.stack(pool["phi"].tolist()))
     candidates = LabelledRows(phi, [pool["text"].tolist()], labels)
@@ -165,25 +196,25 @@ def _selected(
     return exam(problem, SelectionSettings(seed=seed)).rows
 
 
-def _losses(loop: Loop, rows: pd.DataFrame) -> Float64:
+def _losses(trial: Trial, rows: pd.DataFrame) -> Float64:
     """Of every train row: the mean loss of models on φ and on words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    words = TfidfVectorizer().fit(loop.corpus["text"])
+    words = TfidfVectorizer().fit(trial.corpus["text"])
     views = [
-        (np.stack(rows["phi"].tolist()), loop.phi),
-        (words.transform(rows["text"]), words.transform(loop.corpus["text"])),
+        (np.stack(rows["phi"].tolist()), trial.phi),
+        (words.transform(rows["text"]), words.transform(trial.corpus["text"])),
     ]
-    losses = np.zeros(len(loop.corpus))
+    losses = np.zeros(len(trial.corpus))
     for train, everything in views:
         model = LogisticRegression(C=10, max_iter=1000).fit(train, rows["label"])
         chances = model.predict_proba(everything)
-        losses -= np.log(chances[np.arange(len(losses)), loop.corpus["label"]]) / len(views)
+        losses -= np.log(chances[np.arange(len(losses)), trial.corpus["label"]]) / len(views)
     return losses
 
 
-def _accuracies(loop: Loop, rows: pd.DataFrame, evaluated: np.ndarray) -> list[float]:
+def _accuracies(trial: Trial, rows: pd.DataFrame, evaluated: np.ndarray) -> list[float]:
     """Of logistic regression on words, characters and φ."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -192,12 +223,12 @@ def _accuracies(loop: Loop, rows: pd.DataFrame, evaluated: np.ndarray) -> list[f
     texts, labels = rows["text"].tolist(), rows["label"]
     found = []
     for vectorizer in (TfidfVectorizer(), TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5))):
-        vectorizer.fit(loop.corpus["text"].iloc[:20_000])
+        vectorizer.fit(trial.corpus["text"].iloc[:20_000])
         model = make_pipeline(vectorizer, LogisticRegression(C=10, max_iter=1000))
         model.steps[-1][1].fit(vectorizer.transform(texts), labels)
-        found.append(model.score(loop.evaluation["text"], loop.evaluation["label"]))
+        found.append(model.score(trial.evaluation["text"], trial.evaluation["label"]))
     model = LogisticRegression(C=10, max_iter=1000).fit(np.stack(rows["phi"].tolist()), labels)
-    found.append(model.score(evaluated, loop.evaluation["label"]))
+    found.append(model.score(evaluated, trial.evaluation["label"]))
     return found
 
 
