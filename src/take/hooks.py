@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -169,6 +170,27 @@ class SignalHooks:
 
 def _exit(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+@contextmanager
+def delayed_signals() -> Iterator[None]:
+    """Let a signal that would stop the run do so when the block is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals stop the main thread only
+        return
+    received: list[int] = []
+    numbers = (signal.SIGINT, *SignalHooks._signals)
+    before = {number: signal.getsignal(number) for number in numbers}
+    stopping = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in stopping:
+        signal.signal(number, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in stopping.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0])
 
 
 class EstimateRunner(SequentialRunner):

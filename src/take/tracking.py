@@ -19,7 +19,7 @@ from kedro.framework.hooks import hook_impl
 
 from take import __version__
 from take.errors import InputError, problems
-from take.hooks import chosen_corpus
+from take.hooks import chosen_corpus, delayed_signals
 from take.reuse.digests import plain
 from take.reuse.locks import file_lock
 from take.reuse.provenance import git_state
@@ -113,7 +113,9 @@ class TrackingHooks:
         # own function, which would end the run as FINISHED.
         atexit.register(self._end, "KILLED")
         self._is_open = not hook._already_active_mlflow
-        hook.before_pipeline_run(run_params, pipeline, catalog)
+        # An interrupt within would leave a run that MLflow has recorded and nobody closes.
+        with delayed_signals():
+            hook.before_pipeline_run(run_params, pipeline, catalog)
         self._is_available = hook._is_mlflow_enabled
         active = mlflow.active_run()
         if self._is_open and active is not None:
