@@ -19,8 +19,9 @@ from scipy import sparse
 
 from take.rows.arrays import Int64
 from take.selection.exam.objective import target_codes
-from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, Views
+from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate
 from take.selection.exam.swap_scorer import SwapScorer
+from take.selection.exam.views import Views
 
 SURROGATES = (Surrogate("phi", 1.0, 0.25), Surrogate("tfidf", 0.3, 0.5))
 D, WORDS, WORDS_IN_ROW = 384, 8000, 10
@@ -45,7 +46,8 @@ def draw(rng: np.random.Generator, labels: Int64, centres: np.ndarray) -> Views:
     columns = (rng.random(n * WORDS_IN_ROW) ** 3 * WORDS).astype(np.int64)
     entries = np.full(n * WORDS_IN_ROW, WORDS_IN_ROW**-0.5, dtype=np.float32)
     rows = np.repeat(np.arange(n), WORDS_IN_ROW)
-    return Views(phi, phi, sparse.csr_matrix((entries, (rows, columns)), shape=(n, WORDS)))
+    lexical = sparse.csr_matrix((entries, (rows, columns)), shape=(n, WORDS))
+    return Views({"phi": phi, "lexical": lexical})
 
 
 def plain_loss(logits: np.ndarray, labels: Int64, weights: np.ndarray) -> float:

@@ -21,7 +21,8 @@ from take.corpus.budget import Budget
 from take.rows.arrays import Int64
 from take.rows.blocks import block_bounds, rows_at
 from take.rows.labelled import LabelledRows, class_ids, class_sizes, text_columns
-from take.selection.exam.surrogates import Pool, ScoredRows, calibrate, make_viewer, score
+from take.selection.exam.surrogates import Pool, ScoredRows, calibrate, score
+from take.selection.exam.views import fitted_tfidf, make_viewer
 from take.selection.problem import SelectionProblem
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import selector
@@ -58,7 +59,9 @@ def exam_loss(
     made: Made, task: SelectionProblem, rows: Int64, test: Int64, settings: SelectionSettings
 ) -> float:
     table = made.corpus.iloc[test]
-    view = make_viewer(task.corpus.texts, np.zeros(made.embeddings.shape[1], dtype=np.float32))
+    view = make_viewer(
+        fitted_tfidf(task.corpus.texts), np.zeros(made.embeddings.shape[1], dtype=np.float32)
+    )
     views = view(rows_at(made.embeddings, test).read(0, len(test)), text_columns(table))
     n_classes = len(task.budgets)
     weights = made.weights[test] / made.weights[test].sum()

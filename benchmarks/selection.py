@@ -25,7 +25,8 @@ from take.encoder.embeddings import Embeddings
 from take.rows.arrays import Float32, Int64
 from take.rows.blocks import rows_at
 from take.rows.labelled import LabelledRows, class_ids, class_sizes, text_columns
-from take.selection.exam.surrogates import Pool, ScoredRows, independent_accuracies, make_viewer
+from take.selection.exam.surrogates import Pool, ScoredRows, independent_accuracies
+from take.selection.exam.views import fitted_tfidf, make_viewer
 from take.selection.problem import SelectionProblem, selection_weights
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import selector
@@ -94,7 +95,9 @@ class Trial:
         self._made, self._budget, self._seed = made, budget, seed
         self._texts = text_columns(made.corpus.iloc[self._kept])
         self._pool_texts = text_columns(made.pool.iloc[self._drawn])
-        view = make_viewer(self._texts, np.zeros(made.embeddings.shape[1], dtype=np.float32))
+        view = make_viewer(
+            fitted_tfidf(self._texts), np.zeros(made.embeddings.shape[1], dtype=np.float32)
+        )
         self._view = view
         self._n_classes = len(class_sizes(made.corpus))
         self._pool = Pool(
@@ -129,8 +132,8 @@ class Trial:
         accuracies = {}
         for name in ("phi", "lexical"):
             learner = LogisticRegression(max_iter=1000)
-            learner.fit(getattr(views, name), class_ids(table))
-            right = learner.predict(getattr(self._scored.views, name)) == self._scored.labels
+            learner.fit(views[name], class_ids(table))
+            right = learner.predict(self._scored.views[name]) == self._scored.labels
             accuracies[f"logistic regression, {name}"] = 100 * float(right.mean())
         return accuracies
 

@@ -7,8 +7,9 @@ import pytest
 
 from take.selection.exam.objective import cross_entropy, label_codes, target_codes
 from take.selection.exam.search import ExamProblem, SearchState, begin, exam_part, search
-from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, make_viewer, score
+from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, score
 from take.selection.exam.swap_scorer import SwapScorer
+from take.selection.exam.views import fitted_tfidf, make_viewer
 from take.selection.selection_settings import ExamSettings
 
 WORDS = [f"w{i:02d}" for i in range(40)]
@@ -19,7 +20,7 @@ def make_problem(n_classes: int = 2, seed: int = 0, noise: bool = False) -> Exam
     """Classes that overlap, in vectors and in words; `noise` makes exam labels meaningless."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((n_classes, 12)) * 0.6
-    viewer = make_viewer([WORDS], np.zeros(12, dtype=np.float32))
+    viewer = make_viewer(fitted_tfidf([WORDS]), np.zeros(12, dtype=np.float32))
 
     def draw(n: int):
         labels = np.arange(n) % n_classes

@@ -47,7 +47,7 @@ def test_the_rows_chosen_train_better_models_than_the_start(task):
 
 
 def test_every_surrogate_can_be_used_alone(task):
-    for name in ("phi", "tfidf", "joint", "centred"):
+    for name in ("phi", "tfidf", "joint", "centred", "words"):
         result = best_rows(task, ExamSettings(surrogates=(name,)))
         assert result.after.loss < result.before.loss, name
 
@@ -67,10 +67,17 @@ def test_exam_and_validation_rows_are_disjoint_and_exclude_other_rows():
     related = RelatedRows([(f"film {n}",) for n in range(1000)])
     few = ExamSettings(exam_rows=300, validation_rows=200)
     drawn_rows = draw_rows(np.arange(100, 1000), related, few)
-    assert (len(drawn_rows.exam), len(drawn_rows.validation)) == (300, 200)
-    drawn = np.concatenate([drawn_rows.exam, drawn_rows.validation])
+    (exam,), validation, fresh = drawn_rows
+    assert (len(exam), len(validation), len(fresh)) == (300, 200, 0)
+    drawn = np.concatenate([exam, validation])
     assert len(np.unique(drawn)) == 500
     assert drawn.min() >= 100
+    several = draw_rows(np.arange(100, 1000), related, few, fresh=100, searches=3)
+    apart = [np.unique(np.concatenate(several.exam)), several.validation, several.fresh]
+    assert [len(rows) for rows in several.exam] == [300] * 3
+    assert len(apart[0]) > 450  # each search has exam rows of its own
+    assert len(np.unique(np.concatenate(apart))) == sum(map(len, apart))
+    assert several.validation.tolist() == validation.tolist()
     with pytest.raises(InputError, match="3 training rows are left"):
         draw_rows(np.arange(97, 100), related, ExamSettings())
 
@@ -79,11 +86,12 @@ def test_no_exam_row_contains_or_lies_in_a_validation_row():
     """Of three rows, the second is a part of the first, and the third a part of the second."""
     texts = [" ".join(f"m{n // 3}{letter}" for letter in "abcde"[n % 3 :]) for n in range(900)]
     related = RelatedRows([(text,) for text in texts])
-    drawn = draw_rows(np.arange(900), related, ExamSettings(exam_rows=500, validation_rows=200))
-    assert len(drawn.validation) == 200
-    assert len(drawn.exam) > 100
-    families = [{n // 3 for n in rows.tolist()} for rows in drawn]
-    assert not families[0] & families[1]
+    few = ExamSettings(exam_rows=500, validation_rows=200)
+    drawn = draw_rows(np.arange(900), related, few, fresh=100, searches=2)
+    kinds = [np.concatenate(drawn.exam), drawn.validation, drawn.fresh]
+    assert min(map(len, kinds)) > 50
+    families = [{n // 3 for n in rows.tolist()} for rows in kinds]
+    assert sum(map(len, families)) == len(set.union(*families))
 
 
 def test_bad_tasks_are_refused_before_anything_is_computed(task):

@@ -87,6 +87,19 @@ class LabelledRows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def shares(self) -> Float64:
+        """The weights, or equal ones, with sum 1.
+
+        >>> from take.rows.blocks import ArrayBlocks
+        >>> rows = ArrayBlocks(np.eye(2, dtype=np.float32))
+        >>> LabelledRows(rows, [["dull", "fine"]], np.arange(2)).shares.tolist()
+        [0.5, 0.5]
+        """
+        weights = np.ones(len(self)) if self.weights is None else self.weights
+        shares: Float64 = weights / weights.sum()
+        return shares
+
     @classmethod
     def of(cls, table: pd.DataFrame, phi: RowBlocks) -> LabelledRows:
         """The rows of a table, whose vectors are `phi`."""

@@ -18,6 +18,7 @@ from take.errors import InputError
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, rows_at
 from take.rows.labelled import LabelledRows
+from take.selection.exam.playoff import Playoff
 from take.selection.selection_settings import Scope, SelectionSettings
 from take.text.related import RelatedRows
 
@@ -218,6 +219,7 @@ class Selection:
     diagnostics: dict[str, float]
     steps: tuple[dict[str, float], ...] = ()  # the steps of a search
     paths: tuple[Int64, ...] = ()  # nested choices of pool rows, class by class
+    playoff: Playoff | None = None  # between several searches
 
 
 class Selector(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from take.frozen import Frozen
+from take.selection.exam.playoff import Playoff
 from take.text.format import as_words
 
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#8a8a8a"
@@ -60,6 +61,8 @@ class SelectionReport(Frozen):
     """The selector's own figures."""
     steps: list[SearchStep] = Field(default_factory=list)
     """The steps of a search."""
+    playoff: Playoff | None = None
+    """Several sets, compared by learners that were trained on them."""
 
     @property
     def excluded_in_words(self) -> str:

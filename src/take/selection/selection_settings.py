@@ -13,7 +13,27 @@ from take.rows.arrays import Int64
 Scope = Literal["class", "global"]
 ClassMass = Literal["even", "corpus", "weights"]
 Plan = Literal["nearest", "entropic"]
-SurrogateName = Literal["phi", "tfidf", "joint", "centred"]
+SurrogateName = Literal["phi", "tfidf", "joint", "centred", "words"]
+JudgeName = Literal["transformer_lpft", "transformer", "textcnn", "textrnn", "char_lr"]
+
+
+class PlayoffSettings(Frozen):
+    """`params:distillation.selection.exam.playoff`: several sets, compared by real training.
+
+    >>> PlayoffSettings(sets=4).learners
+    ('transformer_lpft', 'textcnn')
+    """
+
+    sets: int = Field(default=0, ge=0, le=100)
+    """Searches, each with its own exam rows; fewer than 2: no playoff."""
+    learners: tuple[JudgeName, ...] = Field(default=("transformer_lpft", "textcnn"), min_length=1)
+    """Each is trained on every set."""
+    rounds: int = Field(default=2, ge=1, le=10)
+    """Trainings of a set, at most: the worse half of the sets leaves after each."""
+    validation_rows: int = Field(default=500, ge=10)
+    """Of the validation rows, those that decide."""
+    fresh_rows: int = Field(default=500, ge=10)
+    """Other training rows, which decide nothing: they show by how much the winner was lucky."""
 
 
 class ExamSettings(Frozen):
@@ -47,6 +67,7 @@ class ExamSettings(Frozen):
     """A time limit makes the rows depend on the machine."""
     patience: int = Field(default=3, ge=1)
     """Sweeps without a lower validation loss before the search ends."""
+    playoff: PlayoffSettings = PlayoffSettings()
 
     @field_validator("surrogates")
     @classmethod

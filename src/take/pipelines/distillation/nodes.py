@@ -153,6 +153,7 @@ def select_rows(
         class_mass=settings.class_mass,
         figures=found.diagnostics,
         steps=[SearchStep.model_validate(step) for step in found.steps],
+        playoff=found.playoff,
     )
     if previous_distilled is not None:
         _logger.info("%s of %s rows distilled before are kept.", kept, len(previous_distilled))

@@ -72,6 +72,11 @@ class SearchResult:
     exact: int  # candidates scored exactly
     seconds: float
 
+    @property
+    def is_done(self) -> bool:
+        """Whether higher limits would find nothing more."""
+        return self.stopped in ("converged", "validation")
+
 
 @dataclass(frozen=True)
 class ExamProblem:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from take.learners import DEFAULTS, Learner, Shared, Texts, TrainingRows, make_learner
 from take.rows.arrays import Int64
 from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import LabelledRows
+from take.rows.random import rng
+from take.selection.exam.playoff import Judges, Playoff, playoff
 from take.selection.exam.search import HISTORY_COLUMNS, SWAPS
-from take.selection.exam.store import StateStore
+from take.selection.exam.store import StateStore, clear_states
 from take.selection.exam.task import (
     ExamResult,
     ExamTask,
@@ -21,9 +26,10 @@ from take.selection.exam.task import (
     draw_rows,
     row_counts,
 )
+from take.selection.exam.views import fitted_tfidf
 from take.selection.facility import facility
 from take.selection.problem import EachClass, Selection, SelectionProblem, with_class_mass
-from take.selection.selection_settings import ExamSettings, SelectionSettings
+from take.selection.selection_settings import ExamSettings, PlayoffSettings, SelectionSettings
 
 _logger = logging.getLogger(__name__)
 
@@ -34,38 +40,103 @@ def exam(
     """The rows with which surrogate models have the lowest loss on unseen training rows.
 
     Starts from `facility`'s greedy rows, or from the previous rows, and keeps their number in each
-    class. With a `work` folder a search that was killed, or ended by its limits, is resumed. If too
-    few rows are unseen, `facility` chooses.
+    class. Of several searches a playoff chooses one. With a `work` folder a search that was killed,
+    or ended by its limits, is resumed, and so is a playoff. If too few rows are unseen, `facility`
+    chooses.
     """
     limits = _affordable(settings, len(problem.pool))
-    if row_counts(len(problem.unseen), limits).exam < limits.fewest_rows:
+    final = limits.playoff
+    if problem.previous is not None:
+        final = final.model_copy(update={"sets": 0})  # nearly all rows are the previous ones
+    counts = {"fresh": final.fresh_rows if final.sets > 1 else 0}
+    if row_counts(len(problem.unseen), limits, **counts).exam < limits.fewest_rows:
         return _without_exam(problem, settings, len(problem.unseen))
-    drawn = draw_rows(problem.unseen, problem.relations, limits, settings.seed)
-    if len(drawn.exam) < limits.fewest_rows:
-        return _without_exam(problem, settings, len(drawn.exam))
+    counts["searches"] = max(1, final.sets)
+    drawn = draw_rows(problem.unseen, problem.relations, limits, settings.seed, **counts)
+    if len(drawn.exam[0]) < limits.fewest_rows:
+        return _without_exam(problem, settings, len(drawn.exam[0]))
     greedy = settings.model_copy(update={"refine": False})
     started = EachClass(facility, can_begin=True)(problem, greedy)
-    corpus = replace(problem.corpus, weights=problem.weights)
-    task = ExamTask(
-        pool=_in_memory(problem.pool),
-        exam=_in_memory(_at_same_mass(corpus.take(drawn.exam), problem)),
-        validation=_in_memory(_at_same_mass(corpus.take(drawn.validation), problem)),
-        start=_by_class(started.rows, problem),
-        train_texts=corpus.texts,
-        seed=settings.seed,
-    )
     if problem.previous is not None:
         # One pass over the positions, with as many swaps as rows may still be replaced.
         swaps = settings.replaceable(started.rows, problem.previous)
         few = {"max_swaps": swaps, "max_sweeps": 1, "schedule": "fixed"}
         limits = limits.model_copy(update=few)
-    result = _searched(task, limits, work)
+    corpus = replace(problem.corpus, weights=problem.weights)
+    validation = _in_memory(_at_same_mass(corpus.take(drawn.validation), problem))
+    tfidf = fitted_tfidf(corpus.texts)
+    tasks = [
+        ExamTask(
+            pool=_in_memory(problem.pool),
+            exam=_in_memory(_at_same_mass(corpus.take(rows), problem)),
+            validation=validation,
+            start=_by_class(started.rows, problem),
+            train_texts=corpus.texts,
+            seed=settings.seed + number,
+            tfidf=tfidf,
+        )
+        for number, rows in enumerate(drawn.exam)
+    ]
+    results = [_searched(task, limits, work) for task in tasks]
+    winner, decided = 0, None
+    if len(results) > 1:
+        fresh = problem.corpus.take(drawn.fresh)
+        decided = _decided(results, problem, validation, fresh, final, work)
+        winner = decided.winner
+    if work is not None and all(result.found.is_done for result in results):
+        clear_states(work)
+    result = results[winner]
     _log(result)
     lines: list[list[float]] = result.found.history.tolist()
     steps = tuple(dict(zip(HISTORY_COLUMNS, line, strict=True)) for line in lines)
-    return Selection(
-        np.concatenate(result.rows), _diagnostics(task, result, started), steps, started.paths
+    diagnostics = _diagnostics(tasks[winner], result, started)
+    rows = np.concatenate(result.rows)
+    return Selection(rows, diagnostics, steps, started.paths, decided)
+
+
+def _decided(
+    results: Sequence[ExamResult],
+    problem: SelectionProblem,
+    validation: LabelledRows,
+    fresh: LabelledRows,
+    settings: PlayoffSettings,
+    work: Path | None,
+) -> Playoff:
+    """The playoff between the rows of several searches."""
+    shared, pairs = Shared(), len(validation.texts) == 2
+    # Of linear models, a pair has one of its own.
+    names = {
+        name: f"siamese_{name}" if pairs and name == "char_lr" else name
+        for name in settings.learners
+    }
+    learners: dict[str, Learner] = {
+        name: make_learner(DEFAULTS[own], shared) for name, own in names.items()
+    }
+    sets = []
+    for result in results:
+        rows = problem.pool.take(np.concatenate(result.rows))
+        sets.append(TrainingRows(Texts.of(*rows.texts), rows.labels, len(problem.budgets)))
+    # Rows of a class count as much as the class; κ would favour rows that are easy for a probe.
+    even = _at_same_mass(replace(validation, weights=None), problem)
+    part = np.sort(rng(0, "playoff rows").permutation(len(even))[: settings.validation_rows])
+    begun = time.perf_counter()
+    decided = playoff(sets, Judges(learners, even.take(part), fresh), settings.rounds, work)
+    for name in learners:
+        _logger.info(
+            "Playoff of %d sets, %s: the chosen set has %.1f %% on validation rows and %.1f %% on "
+            "fresh rows (all sets: %.1f %%, %.1f %%).",
+            len(sets),
+            name,
+            *(
+                100 * decided.mean(figure, number, name)
+                for number in (decided.winner, None)
+                for figure in ("accuracy", "fresh_accuracy")
+            ),
+        )
+    _logger.info(
+        "Playoff: %d trainings in %.0f s.", len(decided.trials), time.perf_counter() - begun
     )
+    return decided
 
 
 def _searched(task: ExamTask, settings: ExamSettings, work: Path | None) -> ExamResult:
@@ -80,8 +151,6 @@ def _searched(task: ExamTask, settings: ExamSettings, work: Path | None) -> Exam
         _logger.warning("A search begun on another machine cannot be resumed here; it restarts.")
         store.clear()
         result = best_rows(task, settings, None, store.save)
-    if result.found.stopped in ("converged", "validation"):
-        store.clear()  # otherwise higher limits would find more
     return result
 
 

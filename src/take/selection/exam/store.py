@@ -15,14 +15,15 @@ from take.selection.exam.search import SearchState
 from take.selection.exam.task import ExamTask
 from take.selection.selection_settings import ExamSettings
 
-_LIMITS = {"max_sweeps", "max_swaps", "max_seconds", "patience"}
+_LIMITS = {"max_sweeps", "max_swaps", "max_seconds", "patience", "playoff"}
+_DAMAGED = "the search starts again"
 
 
 class StateStore:
     """The state of one search, in a file named after all that the search depends on."""
 
     def __init__(self, folder: Path, task: ExamTask, settings: ExamSettings) -> None:
-        self._store = KeyedStore(folder, "the search starts again")
+        self._store = KeyedStore(folder, _DAMAGED)
         self.path = folder / f"exam-{_key(task, settings)}.safetensors"
 
     def load(self) -> SearchState | None:
@@ -39,8 +40,13 @@ class StateStore:
             write_tensors(temporary, {k: TensorStream.of(v) for k, v in arrays.items()})
 
     def clear(self) -> None:
-        """Remove it and what searches with other settings left: this one is done."""
-        self._store.remove("exam-*.safetensors")
+        """Remove it."""
+        self._store.remove(self.path.name)
+
+
+def clear_states(folder: Path) -> None:
+    """Remove the states of all searches, with other settings, too: one is done."""
+    KeyedStore(folder, _DAMAGED).remove("exam-*.safetensors")
 
 
 def _key(task: ExamTask, settings: ExamSettings) -> str:

@@ -2,42 +2,25 @@
 
 A surrogate compares two rows by k(x, y). `phi` and `tfidf` represent linear models on sentence
 vectors and on words, `joint` one that uses both; `centred` subtracts the corpus mean from φ, as the
-first steps of fine-tuning do. Every kernel has the constant 1 added, which is the bias. No M × M
-matrix is computed: a search computes the columns of its own rows.
+first steps of fine-tuning do; `words` represents models that begin with pretrained word vectors.
+Every kernel has the constant 1 added, which is the bias. No M × M matrix is computed: a search
+computes the columns of its own rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from take.encoder.embeddings import sparse_pairs
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import block_bounds
 from take.selection.exam.objective import cross_entropy, label_codes, predicted, target_codes
+from take.selection.exam.views import Views
 
 GRAM_ROWS = 512  # rows of a Gram matrix computed at a time: its temporaries stay small
 TEMPERATURES = np.geomspace(0.005, 5.0, 31)
-
-
-@dataclass(frozen=True)
-class Views:
-    """The features of some rows, one matrix for each feature space."""
-
-    phi: Float32  # (n, d) unit vectors
-    centred: Float32  # (n, d) φ less the corpus mean, unit vectors again
-    lexical: Any  # (n, V) scipy CSR of TF-IDF, rows of norm 1 or 0; scipy is not typed
-
-    def __len__(self) -> int:
-        return len(self.phi)
-
-    def take(self, rows: Int64) -> Views:
-        """Some of the rows."""
-        return Views(self.phi[rows], self.centred[rows], self.lexical[rows])
 
 
 @dataclass(frozen=True)
@@ -78,7 +61,17 @@ KERNELS: dict[str, Kernel] = {
     "tfidf": (("lexical", 1.0),),
     "joint": (("phi", 0.5), ("lexical", 0.5)),
     "centred": (("centred", 1.0),),
+    "words": (("words", 1.0),),
 }
+
+
+def views_of(surrogates: Sequence[str]) -> list[str]:
+    """The views of some surrogates, and those of `independent_accuracies`.
+
+    >>> views_of(["joint", "words"])
+    ['lexical', 'phi', 'words']
+    """
+    return sorted({view for name in surrogates for view, _ in KERNELS[name]} | {"phi", "lexical"})
 
 
 @dataclass(frozen=True)
@@ -92,13 +85,13 @@ class Surrogate:
     def gram(self, rows: Views, others: Views) -> Float32:
         """K of some rows against others, (n, m).
 
-        >>> views = Views(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32), None)
+        >>> views = Views({"phi": np.eye(2, dtype=np.float32)})
         >>> Surrogate("phi").gram(views, views).tolist()
         [[2.0, 1.0], [1.0, 2.0]]
         """
         total = np.ones((len(rows), len(others)), dtype=np.float32)
         for name, share in KERNELS[self.name]:
-            left, right = getattr(rows, name), getattr(others, name).T
+            left, right = rows[name], others[name].T
             for start, stop in block_bounds(len(rows), GRAM_ROWS):
                 product = left[start:stop] @ right
                 dense = product if isinstance(product, np.ndarray) else product.toarray()
@@ -109,7 +102,7 @@ class Surrogate:
         """k(x, x) of each row."""
         total = np.ones(len(rows))
         for name, share in KERNELS[self.name]:
-            view = getattr(rows, name)
+            view = rows[name]
             squares = view * view if isinstance(view, np.ndarray) else view.multiply(view)
             total += share * np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
         return total
@@ -194,36 +187,7 @@ def independent_accuracies(pool: Pool, rows: Int64, scored: ScoredRows) -> dict[
     ]
     accuracies = {}
     for name, view, model in models:
-        model.fit(getattr(pool.views, view)[rows], pool.labels[rows])
-        right = model.predict(getattr(scored.views, view)) == scored.labels
+        model.fit(pool.views[view][rows], pool.labels[rows])
+        right = model.predict(scored.views[view]) == scored.labels
         accuracies[f"{name}, {view}"] = float(np.mean(right))
     return accuracies
-
-
-Viewer = Callable[[Float32, Sequence[Sequence[str]]], Views]
-"""φ and the text columns of some rows, to their views."""
-
-
-def make_viewer(texts: Sequence[Sequence[str]], mean: Float32) -> Viewer:
-    """A function from φ and texts to views, with vocabulary and idf of `texts` and φ's `mean`.
-
-    A pair becomes [u ; v ; |u−v| ; u·v] with quarters of equal norm, on TF-IDF as in φ.
-
-    >>> view = make_viewer([["a good film", "a bad film"]], np.zeros(2, dtype=np.float32))
-    >>> rows = view(np.eye(2, dtype=np.float32), [["good film", "unheard"]])
-    >>> rows.lexical.shape, float(rows.lexical[1].sum())
-    ((2, 3), 0.0)
-    """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizer = TfidfVectorizer(dtype=np.float32).fit(chain.from_iterable(texts))
-
-    def view(phi: Float32, of_texts: Sequence[Sequence[str]]) -> Views:
-        moved = phi - mean
-        lengths = np.linalg.norm(moved, axis=1, keepdims=True)
-        centred = moved / np.where(lengths > 0, lengths, 1)
-        columns = [vectorizer.transform(column) for column in of_texts]
-        lexical = columns[0] if len(columns) == 1 else sparse_pairs(*columns)
-        return Views(phi, centred.astype(np.float32), lexical)
-
-    return view

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,10 @@ from take.selection.exam.surrogates import (
     Score,
     ScoredRows,
     Surrogate,
-    Viewer,
-    Views,
     independent_accuracies,
-    make_viewer,
+    views_of,
 )
+from take.selection.exam.views import Viewer, Views, fitted_tfidf, make_viewer
 from take.selection.selection_settings import ExamSettings
 from take.text.related import RelatedRows
 
@@ -60,6 +59,7 @@ class ExamTask:
     start: Sequence[Int64]  # pool rows of each class; their number is its budget
     train_texts: Sequence[Sequence[str]]  # for the vocabulary and idf of TF-IDF
     seed: int = 0
+    tfidf: Any = None  # `fitted_tfidf` of `train_texts`, to fit it once for several tasks
 
     def __post_init__(self) -> None:
         for name in ("pool", "exam", "validation"):
@@ -85,38 +85,50 @@ class RowCounts(NamedTuple):
 
     exam: int
     validation: int
+    fresh: int = 0
 
 
 class DrawnRows(NamedTuple):
-    """Training rows to score on; no row of the one is related to a row of the other."""
+    """Training rows to score on; no row of one kind is related to a row of another."""
 
-    exam: Int64
+    exam: tuple[
+        Int64, ...
+    ]  # those of each search: the same number of the same rows, or drawn again
     validation: Int64
+    fresh: Int64  # for what a playoff reports
 
 
-def row_counts(n_free: int, settings: ExamSettings) -> RowCounts:
-    """As many as the settings say; with fewer training rows both shrink in proportion.
+def row_counts(n_free: int, settings: ExamSettings, fresh: int = 0) -> RowCounts:
+    """As many as the settings say; with fewer training rows all shrink in proportion.
 
     >>> row_counts(24, ExamSettings(exam_rows=20, validation_rows=10))
-    RowCounts(exam=16, validation=8)
+    RowCounts(exam=16, validation=8, fresh=0)
     """
-    share = min(1.0, n_free / (settings.exam_rows + settings.validation_rows))
-    return RowCounts(int(settings.exam_rows * share), int(settings.validation_rows * share))
+    wanted = settings.exam_rows, settings.validation_rows, fresh
+    share = min(1.0, n_free / sum(wanted))
+    return RowCounts(*(int(count * share) for count in wanted))
 
 
 def draw_rows(
-    free: Int64, related: RelatedRows, settings: ExamSettings, seed: int = 0
+    free: Int64,
+    related: RelatedRows,
+    settings: ExamSettings,
+    seed: int = 0,
+    *,
+    fresh: int = 0,
+    searches: int = 1,
 ) -> DrawnRows:
-    """Draw exam and validation rows from `free`: rows the language model was not trained on.
+    """Draw exam, validation and fresh rows from `free`: rows the language model did not read.
 
-    No exam row contains a validation row, lies in one, or nearly repeats one (`RelatedRows`).
+    No row of one kind contains a row of another, lies in one, or nearly repeats one
+    (`RelatedRows`). Each search has its own draw of exam rows.
 
     >>> related = RelatedRows([(f"film {n}",) for n in range(30)])
     >>> rows = draw_rows(np.arange(6, 30), related, ExamSettings(exam_rows=20, validation_rows=10))
-    >>> len(rows.exam), len(rows.validation), int(min(rows.exam.min(), rows.validation.min())) >= 6
+    >>> len(rows.exam[0]), len(rows.validation), int(min(rows.exam[0].min(), *rows.validation)) >= 6
     (16, 8, True)
     """
-    n_exam, n_validation = row_counts(len(free), settings)
+    n_exam, n_validation, n_fresh = row_counts(len(free), settings, fresh)
     if n_exam < settings.parts or n_validation < 1:
         raise InputError(
             f"{len(free)} training rows are left for the exam",
@@ -126,8 +138,16 @@ def draw_rows(
         )
     order = rng(seed, "exam rows").permutation(free[~related.common[free]])
     validation, rest = order[:n_validation], order[n_validation:]
-    exam = rest[~related.to(validation)[rest]][:n_exam]
-    return DrawnRows(np.sort(exam), np.sort(validation))
+    rest = rest[~related.to(validation)[rest]]
+    fresh_rows, rest = rest[:n_fresh], rest[n_fresh:]
+    if n_fresh:
+        rest = rest[~related.to(fresh_rows)[rest]]
+    draws = (
+        rest if search == 0 else rng(seed, "exam rows", search).permutation(rest)
+        for search in range(searches)
+    )
+    exam = tuple(np.sort(draw[:n_exam]) for draw in draws)
+    return DrawnRows(exam, np.sort(validation), np.sort(fresh_rows))
 
 
 def best_rows(
@@ -159,7 +179,8 @@ def best_rows(
     order = np.argsort(task.pool.labels, kind="stable")  # each class must be contiguous
     start = np.argsort(order)[np.concatenate(list(task.start))]
     exam_phi = task.exam.phi.read(0, len(task.exam))
-    view = make_viewer(task.train_texts, exam_phi.mean(axis=0))
+    tfidf = task.tfidf or fitted_tfidf(task.train_texts)
+    view = make_viewer(tfidf, exam_phi.mean(axis=0), views_of(settings.surrogates))
     pool = Pool(_views(view, task.pool).take(order), task.pool.labels[order], n_classes)
     exam, validation = _scored(view, task.exam), _scored(view, task.validation)
     ridges = settings.ridge_grid
@@ -185,8 +206,7 @@ def _views(view: Viewer, rows: LabelledRows) -> Views:
 
 
 def _scored(view: Viewer, rows: LabelledRows) -> ScoredRows:
-    weights = np.ones(len(rows)) if rows.weights is None else rows.weights
-    return ScoredRows(_views(view, rows), rows.labels, weights / weights.sum())
+    return ScoredRows(_views(view, rows), rows.labels, rows.shares)
 
 
 def _validation_score(line: Float64) -> Score:

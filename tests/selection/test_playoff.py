@@ -1,0 +1,172 @@
+"""A playoff prefers rows that train better models, and says by how much it was lucky."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from take.learners import DEFAULTS, Learner, Shared, Texts, TrainingRows, make_learner
+from take.learners.base import Model
+from take.rows.labelled import LabelledRows
+from take.selection.exam.playoff import Judges, calibrated_loss, playoff
+from take.selection.exam.selector import exam
+from take.selection.selection_settings import ExamSettings, SelectionSettings
+from tests.selection.conftest import labelled_rows, make_selection_problem
+
+PLAYOFF = {"sets": 3, "learners": ("char_lr",), "validation_rows": 40, "fresh_rows": 60}
+EXAM = {"exam_rows": 150, "validation_rows": 80, "fewest_rows": 20, "max_sweeps": 30}
+SETTINGS = SelectionSettings(exam=ExamSettings(**EXAM, playoff=PLAYOFF))
+
+
+@dataclass
+class Counted:
+    """A real learner that counts its trainings, and may be killed in one."""
+
+    learner: Learner
+    killed_in: int | None = None
+    fits: list[int] = field(default_factory=list)
+
+    name, title = "char_lr", "counted"
+
+    @property
+    def identity(self) -> str:
+        return self.learner.identity
+
+    def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
+        if len(self.fits) == self.killed_in:
+            raise KeyboardInterrupt
+        self.fits.append(seed)
+        return self.learner.fit(rows, seed)
+
+    fit_to_convergence = None
+
+
+def judges(killed_in: int | None = None, validation: int = 5) -> Judges:
+    rows = [labelled_rows(90, 3, np.random.default_rng(seed)) for seed in (validation, 6)]
+    learner = make_learner(DEFAULTS["char_lr"], Shared())
+    return Judges({"char_lr": Counted(learner, killed_in)}, *rows)
+
+
+def counted(of: Judges) -> list[int]:
+    return of.learners["char_lr"].fits
+
+
+@pytest.fixture(scope="module")
+def sets() -> list[TrainingRows]:
+    """Five sets with more and more wrong labels; the fourth has none."""
+    found = []
+    for number, wrong in enumerate((0.3, 0.5, 0.7, 0.0, 0.9)):
+        rows = labelled_rows(30, 3, np.random.default_rng(10 + number))
+        labels = rows.labels.copy()
+        labels[: int(wrong * 30)] = (labels[: int(wrong * 30)] + 1) % 3
+        found.append(TrainingRows(Texts.of(*rows.texts), labels, 3))
+    return found
+
+
+def test_the_set_with_right_labels_wins(sets):
+    for order in ([0, 1, 2, 3, 4], [3, 4, 0, 1, 2]):
+        result = playoff([sets[number] for number in order], judges(), rounds=2)
+        assert order[result.winner] == 3
+        assert result.mean("fresh_accuracy", result.winner) > result.mean("fresh_accuracy") + 0.1
+
+
+@pytest.mark.parametrize(
+    ("rounds", "times"), [(1, [1] * 5), (2, [1, 1, 2, 2, 2]), (3, [1, 1, 2, 3, 3])]
+)
+def test_the_better_half_is_trained_again(sets, rounds, times):
+    result = playoff(sets, judges(), rounds)
+    trained = Counter(trial.set for trial in result.trials)
+    assert sorted(trained.values()) == times
+    assert trained[result.winner] == rounds
+    assert {trial.training for trial in result.trials if trial.set == result.winner} == set(
+        range(rounds)
+    )
+
+
+def test_killed_it_resumes_with_the_trainings_that_are_done(sets, tmp_path: Path):
+    whole = playoff(sets, judges(), 2)
+    with pytest.raises(KeyboardInterrupt):
+        playoff(sets, judges(killed_in=4), 2, tmp_path)
+    rest = judges()
+    assert playoff(sets, rest, 2, tmp_path) == whole
+    assert len(counted(rest)) == len(whole.trials) - 4
+    again = judges()
+    assert playoff(sets, again, 2, tmp_path) == whole
+    assert counted(again) == []
+    other = judges(validation=7)  # other validation rows are another playoff
+    playoff(sets, other, 2, tmp_path)
+    assert len(counted(other)) == len(whole.trials)
+
+
+def test_the_loss_does_not_depend_on_how_sure_a_learner_is():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 200)
+    logits = rng.standard_normal((200, 3)) + np.eye(3)[labels]
+    weights = np.full(200, 1 / 200)
+    loss = calibrated_loss(logits, labels, weights)
+    assert calibrated_loss(1000 * logits, labels, weights) == pytest.approx(loss, rel=1e-9)
+    assert loss < np.log(3)
+    shuffled = calibrated_loss(logits[rng.permutation(200)], labels, weights)
+    assert shuffled == pytest.approx(np.log(3), abs=0.05)
+    assert np.isfinite(calibrated_loss(np.where([0, 0, 1], -np.inf, logits), labels, weights))
+
+
+def test_exam_takes_the_rows_that_won():
+    problem = make_selection_problem((4, 4, 4))
+    found = exam(problem, SETTINGS)
+    decided = found.playoff
+    assert {trial.set for trial in decided.trials} == {0, 1, 2}
+    assert len(found.rows) == 12
+    alone = exam(problem, replaced(sets=0))
+    assert alone.playoff is None
+    # The rows of a search do not depend on how many others there are.
+    both = exam(problem, replaced(sets=2))
+    if both.playoff.winner == 0:
+        pytest.fail("choose a problem in which another set wins")
+    assert set(found.rows) != set(both.rows) or decided.winner == both.playoff.winner
+    assert exam(problem, SETTINGS).rows.tolist() == found.rows.tolist()
+
+
+def test_fresh_rows_decide_nothing(monkeypatch):
+    """With the labels of fresh rows changed, the same set wins, and only its report differs."""
+    problem = make_selection_problem((4, 4, 4))
+    found = exam(problem, SETTINGS)
+    real = LabelledRows.take
+
+    def shifted(rows: LabelledRows, index) -> LabelledRows:
+        taken = real(rows, index)
+        if len(index) == PLAYOFF["fresh_rows"]:
+            return replace(taken, labels=(taken.labels + 1) % 3)
+        return taken
+
+    monkeypatch.setattr(LabelledRows, "take", shifted)
+    other = exam(problem, SETTINGS)
+    assert other.rows.tolist() == found.rows.tolist()
+    pairs = list(zip(found.playoff.trials, other.playoff.trials, strict=True))
+    assert all(a.loss == b.loss for a, b in pairs)
+    assert any(a.fresh_accuracy != b.fresh_accuracy for a, b in pairs)
+
+
+def test_killed_in_a_playoff_the_searches_are_kept(tmp_path: Path, monkeypatch):
+    problem = make_selection_problem((4, 4, 4))
+    whole = exam(problem, SETTINGS)
+
+    def killed(*_args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Judges, "trial", killed)
+        with pytest.raises(KeyboardInterrupt):
+            exam(problem, SETTINGS, tmp_path)
+    assert len(list(tmp_path.glob("exam-*.safetensors"))) == 3
+    assert exam(problem, SETTINGS, tmp_path).rows.tolist() == whole.rows.tolist()
+    assert not list(tmp_path.glob("exam-*.safetensors"))
+
+
+def replaced(**playoff_settings) -> SelectionSettings:
+    settings = {**PLAYOFF, **playoff_settings}
+    return SelectionSettings(exam=ExamSettings(**EXAM, playoff=settings))
