@@ -17,7 +17,7 @@ from tests.learners import toy
 # ruff: noqa: F811
 
 METHODS = "random eda kmeans take_facility take distilled full"
-LEARNERS = "lr lr_rows lr_phi textcnn textrnn transformer"
+LEARNERS = "lr lr_rows lr_phi textcnn textrnn transformer transformer_lpft transformer_contrastive"
 
 
 def opened(experiment: Experiment, **parts: object) -> Experiment:

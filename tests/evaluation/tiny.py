@@ -140,15 +140,18 @@ def make_world(folder: Path) -> World:
     words = {"source": str(toy.glove(folder))}
     quick = {"updates": 3, "batch_rows": 8}
     network = {"words": words, "training": {"learning_rate": 0.01, **quick}}
+    transformer = {
+        "kind": "transformer",
+        "model": str(encoder_folder),
+        "max_tokens": 32,
+        "training": {"learning_rate": 0.01, **quick},
+    }
     learners = {
         "textcnn": {"kind": "textcnn", "filters": 4, **network},
         "textrnn": {"kind": "textrnn", "hidden": 4, **network},
-        "transformer": {
-            "kind": "transformer",
-            "model": str(encoder_folder),
-            "max_tokens": 32,
-            "training": {"learning_rate": 0.01, **quick},
-        },
+        "transformer": transformer,
+        "transformer_lpft": {**transformer, "recipe": "lpft"},
+        "transformer_contrastive": {**transformer, "recipe": "contrastive"},
     }
     choices = LearnerChoices.model_validate(
         {"settings": learners, "evaluation_rows": {"textrnn": 12}}

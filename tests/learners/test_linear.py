@@ -82,6 +82,7 @@ def test_counts_of_characters_are_a_corpus_s_own() -> None:
         *(("lr", False), ("lr_rows", False), ("lr_phi", False), ("char_lr", True)),
         *(("siamese_lr", False), ("siamese_char_lr", True), ("textcnn", True), ("textrnn", True)),
         *(("transformer", False), ("e5", True), ("embedded_lm", True)),
+        *(("transformer_lpft", False), ("transformer_contrastive", False), ("e5_lpft", True)),
     ],
 )
 def test_learners_in_a_selector_s_features_are_not_independent(

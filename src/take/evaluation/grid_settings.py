@@ -221,8 +221,8 @@ class BenchmarkSettings(GridSettings):
         name for name in METHODS if name not in {"file", "distilled", "dilm", "take_exam"}
     )
     learners: Words = (
-        *("textcnn", "textrnn", "char_lr", "siamese_char_lr", "e5"),
-        *("transformer", "lr_phi", "siamese_lr_phi"),
+        *("textcnn", "textrnn", "char_lr", "siamese_char_lr", "e5", "e5_lpft"),
+        *("transformer", "transformer_lpft", "lr_phi", "siamese_lr_phi"),
         *("lr", "lr_rows", "siamese_lr", "siamese_lr_rows"),
     )
 

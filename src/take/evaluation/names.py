@@ -26,8 +26,8 @@ METHODS = {
     "take": "rows of the pool, chosen as `distillation.selection` says (`exam` by default)",
 }
 LEARNERS = (
-    *("textcnn", "textrnn", "char_lr", "siamese_char_lr", "e5", "embedded_lm"),
-    *("transformer", "lr_phi", "siamese_lr_phi"),
+    *("textcnn", "textrnn", "char_lr", "siamese_char_lr", "e5", "e5_lpft", "embedded_lm"),
+    *("transformer", "transformer_lpft", "transformer_contrastive", "lr_phi", "siamese_lr_phi"),
     *("lr", "lr_rows", "siamese_lr", "siamese_lr_rows"),
 )
 """Independent ones first; `CellResult.independent` decides which of the two a learner is."""
@@ -96,8 +96,8 @@ def ordered_methods(names: Iterable[str]) -> list[str]:
 def ordered_learners(names: Iterable[str]) -> list[str]:
     """In the order of the tables.
 
-    >>> ordered_learners(["lr", "transformer", "mine", "textcnn"])
-    ['textcnn', 'transformer', 'lr', 'mine']
+    >>> ordered_learners(["lr", "transformer_lpft", "transformer", "mine", "textcnn"])
+    ['textcnn', 'transformer', 'transformer_lpft', 'lr', 'mine']
     """
     return _ordered(names, LEARNERS)
 

@@ -71,7 +71,10 @@ DEFAULTS: dict[str, LearnerSettings] = {
     "textcnn": NetworkSettings(),
     "textrnn": NetworkSettings(kind="textrnn"),
     "transformer": TransformerSettings(),
+    "transformer_lpft": TransformerSettings(recipe="lpft"),
+    "transformer_contrastive": TransformerSettings(recipe="contrastive"),
     "e5": TransformerSettings(model="embedded_e5"),
+    "e5_lpft": TransformerSettings(model="embedded_e5", recipe="lpft"),
     "embedded_lm": TransformerSettings(model="embedded_lm"),
 }
 """Learners by name, with their default settings."""

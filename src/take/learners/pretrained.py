@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.errors import InputError
@@ -32,10 +32,30 @@ _HUB_FILES = ("*.json", "*.txt", "*.safetensors")
 _PAIR_JOINT = "\n"  # between the texts of a pair, for tokenizers without a separator
 
 
+_AS_RECIPE: dict[str, dict[str, Any]] = {
+    "lpft": {
+        "head_dropout": 0.0,
+        "training": UpdateSettings(learning_rate=2e-5, updates=100, batch_rows=8),
+    },
+    "contrastive": {
+        "head_dropout": 0.0,
+        "training": UpdateSettings(learning_rate=2e-5, updates=100, batch_rows=16),
+    },
+}
+
+
 class TransformerSettings(Frozen):
-    """A pretrained transformer, all of its weights fine-tuned; DiLM's protocol by default."""
+    """A pretrained transformer, all of its weights fine-tuned; DiLM's protocol by default.
+
+    >>> TransformerSettings(recipe="lpft").training.learning_rate
+    2e-05
+    """
 
     kind: Literal["transformer"] = "transformer"
+    recipe: Literal["dilm", "lpft", "contrastive"] = "dilm"
+    """dilm: from a random head, all weights at once. lpft: the head is solved on the states first,
+    then all weights are trained at a low rate. contrastive: trained on pairs of rows, then the head
+    is solved. It decides the defaults of `head_dropout` and `training`."""
     model: str = "embedded"
     """'embedded' (all-MiniLM-L6-v2), 'embedded_e5' (e5-small), 'embedded_lm' (SmolLM2-135M), a
     folder, or a hub id."""
@@ -47,6 +67,19 @@ class TransformerSettings(Frozen):
     """Of matrix products; weights and sums stay float32. 'auto': bfloat16 where it runs and is
     faster, else float32."""
     training: UpdateSettings = UpdateSettings(learning_rate=1e-4, warmup_share=0.5)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_recipe_says(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return _AS_RECIPE.get(str(given.get("recipe")), {}) | given
+
+    @model_validator(mode="after")
+    def _pairs_in_a_batch(self) -> TransformerSettings:
+        if self.recipe == "contrastive" and self.training.batch_rows < 2:
+            raise ValueError("batch_rows is 1; recipe 'contrastive' takes pairs from batches")
+        return self
 
     @property
     def independent(self) -> bool:

@@ -1,9 +1,10 @@
 """`transformer`: a pretrained transformer with a linear head, all of it fine-tuned.
 
-    logits = W · dropout(pool(h_1 … h_L)) + b,   pool: mean of the states, or the last if causal
+    logits = W · dropout(x) + b,   x = pool(h_1 … h_L): mean of the states, or the last if causal
 
-Protocol as DiLM's evaluator has it: AdamW at 1e-4, 200 updates, rate rising over the first half
-and falling as a cosine over the second, decay 0.01, gradients clipped at 1, batches of at most 64.
+There are three recipes. `dilm`, DiLM's evaluator's: from a random head, AdamW at 1e-4, 200 updates,
+rate rising over the first half and falling as a cosine over the second, decay 0.01, gradients
+clipped at 1, batches of at most 64. `lpft` and `contrastive`: see `take.learners.recipes`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from take.encoder.backends import equal_length_batches
 from take.errors import InputError
-from take.learners.base import Model, Texts, TrainingRows, check_same_task
+from take.learners.base import Model, OneClass, Texts, TrainingRows, check_same_task
 from take.learners.convergence import (
     Converged,
     ConvergenceSettings,
@@ -26,6 +27,7 @@ from take.learners.convergence import (
     run_to_convergence,
 )
 from take.learners.pretrained import Narrowed, Pretrained, Tokens, TransformerSettings
+from take.learners.recipes import pair_loss, solve_head
 from take.learners.training import padded, run_updates, seeded
 from take.precision import Precision, products, resolved
 from take.rows.arrays import Float64, Int64
@@ -35,6 +37,11 @@ PADDING = 0  # any id will do: it is masked
 _PASS_COST = 100  # of one more forward and backward pass, in tokens (about)
 _HEAD_SPREAD = 0.02  # of a fresh head's weights, as BERT's
 _NAMES = {"embedded_lm": "embedded_lm", "embedded_e5": "e5"}
+_TRAINED = {
+    "dilm": "fully fine-tuned",
+    "lpft": "probed, then fully fine-tuned",
+    "contrastive": "fine-tuned on pairs of rows, then probed",
+}
 
 
 @dataclass(frozen=True)
@@ -47,13 +54,14 @@ class TransformerLearner:
     @property
     def name(self) -> str:
         """Its name in the registry."""
-        return _NAMES.get(self.settings.model, self.settings.kind)
+        name = _NAMES.get(self.settings.model, self.settings.kind)
+        return name if self.settings.recipe == "dilm" else f"{name}_{self.settings.recipe}"
 
     @property
     def title(self) -> str:
-        """Whose weights, and how they are computed with if not in float32."""
+        """Whose weights, the recipe, and how they are computed with if not in float32."""
         narrow = " with bfloat16 products" if self._precision == "bfloat16" else ""
-        return f"{self.pretrained.title}, fully fine-tuned{narrow}"
+        return f"{self.pretrained.title}, {_TRAINED[self.settings.recipe]}{narrow}"
 
     @property
     def identity(self) -> str:
@@ -71,27 +79,44 @@ class TransformerLearner:
 
     def fit(self, rows: TrainingRows, seed: int, updates: int | None = None) -> Model:
         """The transformer after its updates on these rows."""
-        training, ids = self.settings.training, self._ids(rows)
+        training, ids, recipe = self.settings.training, self._ids(rows), self.settings.recipe
+        if recipe != "dilm" and rows.is_one_class:
+            return OneClass(rows)
         with seeded(seed):
             model = self._fresh(rows)
+            if recipe == "lpft":
+                solve_head(model, rows)
             narrowed = Narrowed(model.module.transformer, ids)
-            backward = self._backward(model.module, rows)
+            gradient = self._of_pairs if recipe == "contrastive" else self._of_rows
+            backward = gradient(model.module, rows)
             kept_share = run_updates(model.module, backward, len(rows), training, seed, updates)
         narrowed.widen(kept_share)
+        if recipe == "contrastive":
+            solve_head(model, rows)
         return model
 
     def fit_to_convergence(
         self, rows: TrainingRows, validation: TrainingRows, seed: int, limits: ConvergenceSettings
     ) -> Converged:
-        """The transformer, trained until the validation rows' loss falls no more."""
+        """The transformer, trained until the validation rows' loss falls no more.
+
+        `contrastive` has the ceiling of `lpft`: pairs are for few rows.
+        """
         rows = limits.part(rows, seed)
         ids = self._ids(rows) | self._ids(validation)  # the latter alone have no gradient either
+        is_probed = self.settings.recipe != "dilm"
+        if is_probed and rows.is_one_class:
+            only = OneClass(rows)
+            loss = mean_loss(only.logits(validation.texts), validation)
+            return Converged(only, (loss,), len(rows))
         with seeded(seed):
             model = self._fresh(rows)
+            if is_probed:
+                solve_head(model, rows, validation, limits)
             narrowed = Narrowed(model.module.transformer, ids)
             curve = run_to_convergence(
                 model.module,
-                self._backward(model.module, rows),
+                self._of_rows(model.module, rows),
                 lambda: mean_loss(model.logits(validation.texts), validation),
                 np.array([len(ids) for ids in self.pretrained.tokens(rows.texts).ids]),
                 self.settings.training,
@@ -111,19 +136,16 @@ class TransformerLearner:
             module, self.pretrained, pairs=rows.texts.is_pair, n_classes=rows.n_classes
         )
 
-    def _backward(self, module: Any, rows: TrainingRows) -> Callable[[Int64], float]:
+    def _of_rows(self, module: Any, rows: TrainingRows) -> Callable[[Int64], float]:
+        """The gradient of the rows' mean cross-entropy."""
         import torch
 
-        tokens = self.pretrained.tokens(rows.texts)
-        lengths = [len(ids) for ids in tokens.ids]
-        labels = torch.from_numpy(rows.labels).long()
-        weights = torch.from_numpy(rows.relative_weights).float()
+        tokens, labels, weights = self._given(rows)
 
         def backward(batch: Int64) -> float:
             total = 0.0
             # Rows of similar length go together; their gradients add up to the batch's.
-            for group in cheap_groups([lengths[row] for row in batch], _PASS_COST):
-                chosen = batch[group]
+            for chosen in _alike(tokens, batch):
                 losses = torch.nn.functional.cross_entropy(
                     module(tokens, chosen), labels[chosen], reduction="none"
                 )
@@ -133,6 +155,29 @@ class TransformerLearner:
             return total
 
         return backward
+
+    def _of_pairs(self, module: Any, rows: TrainingRows) -> Callable[[Int64], float]:
+        """The gradient of the loss of all pairs in a batch."""
+        import torch
+
+        tokens, labels, weights = self._given(rows)
+
+        def backward(batch: Int64) -> float:
+            groups = _alike(tokens, batch)
+            states = torch.cat([module.pooled(tokens, group) for group in groups])
+            chosen = np.concatenate(groups)
+            loss = pair_loss(states, labels[chosen], weights[chosen])
+            loss.backward()
+            return float(loss.detach())
+
+        return backward
+
+    def _given(self, rows: TrainingRows) -> tuple[Tokens, Any, Any]:
+        import torch
+
+        labels = torch.from_numpy(rows.labels).long()
+        weights = torch.from_numpy(rows.relative_weights).float()
+        return self.pretrained.tokens(rows.texts), labels, weights
 
 
 class TransformerModel(Model):
@@ -144,15 +189,22 @@ class TransformerModel(Model):
 
     def logits(self, texts: Texts) -> Float64:
         """Predicted in batches of equal length: nothing is computed on padding."""
+        return self._computed(self.module, texts, self._n_classes)
+
+    def states(self, texts: Texts) -> Float64:
+        """What the head reads of each row: x."""
+        return self._computed(self.module.pooled, texts, self.module.head.in_features)
+
+    def _computed(self, compute: Any, texts: Texts, width: int) -> Float64:
         import torch
 
         check_same_task(texts, pairs=self.pairs)
         tokens = self._pretrained.tokens(texts)
-        logits = np.empty((len(texts), self._n_classes))
+        found = np.empty((len(texts), width))
         with torch.inference_mode():
             for batch in equal_length_batches(tokens.ids, _BATCH_TOKENS):
-                logits[batch.indices] = self.module(tokens, batch.indices).numpy()
-        return logits
+                found[batch.indices] = compute(tokens, batch.indices).numpy()
+        return found
 
 
 def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_classes: int) -> Any:
@@ -179,7 +231,7 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
             nn.init.normal_(self.head.weight, std=_HEAD_SPREAD)
             nn.init.zeros_(self.head.bias)
 
-        def forward(self, tokens: Tokens, rows: Int64) -> torch.Tensor:
+        def pooled(self, tokens: Tokens, rows: Int64) -> torch.Tensor:
             ids = [tokens.ids[row] for row in rows]
             lengths = torch.tensor([len(row) for row in ids])
             inside = torch.arange(int(lengths.max()))[None, :] < lengths[:, None]
@@ -188,14 +240,24 @@ def build_classifier(settings: TransformerSettings, pretrained: Pretrained, n_cl
                 inputs["token_type_ids"] = padded([tokens.segments[row] for row in rows])
             with products(settings.precision):
                 states = self.transformer(**inputs).last_hidden_state.float()
+            pooled: torch.Tensor
             if pretrained.is_causal:
                 pooled = states[torch.arange(len(ids)), lengths - 1]
             else:
                 pooled = (states * inside[:, :, None]).sum(dim=1) / lengths[:, None]
-            logits: torch.Tensor = self.head(self.dropout(pooled))
+            return pooled
+
+        def forward(self, tokens: Tokens, rows: Int64) -> torch.Tensor:
+            logits: torch.Tensor = self.head(self.dropout(self.pooled(tokens, rows)))
             return logits
 
     return Classifier()
+
+
+def _alike(tokens: Tokens, batch: Int64) -> list[Int64]:
+    """The rows of a batch in groups of similar length."""
+    groups = cheap_groups([len(tokens.ids[row]) for row in batch], _PASS_COST)
+    return [batch[group] for group in groups]
 
 
 def cheap_groups(lengths: Sequence[int], pass_cost: int) -> list[Int64]:
