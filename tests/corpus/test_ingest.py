@@ -151,3 +151,31 @@ def test_a_report_of_version_0_1_is_still_read() -> None:
     written = ingest(raw(rows), SETTINGS).report.model_dump(mode="json")
     del written["about"]
     assert CorpusReport.model_validate(written).about == About()
+
+
+def with_groups(groups: list[object]) -> RawCorpus:
+    spec = SPEC.model_copy(update={"columns": SPEC.columns.model_copy(update={"group": "topic"})})
+    made = raw([(f"text {i}", i % 2) for i in range(len(groups))], spec=spec)
+    train = RawSplit(made.train.rows.assign(group=pd.Series(groups, dtype=object)), "train.csv")
+    return RawCorpus("films", spec, train, None)
+
+
+def test_groups_stay_with_their_train_rows() -> None:
+    result = ingest(with_groups([f" topic {i % 3}" for i in range(40)]), SETTINGS)
+    numbers = result.corpus["text"].str.removeprefix("text ").astype(int)
+    assert result.corpus["group"].tolist() == [f"topic {i % 3}" for i in numbers]
+    assert "group" not in result.evaluation_split
+    assert len(result.evaluation_split)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", None] * 20, r"train.csv, row 2, column 'group': the group is null"),
+        (["a", ["b"]] * 20, r"row 2, column 'group'.*list"),
+        ([f"id {i}" for i in range(1001)], r"1,001 different groups.*at most 1,000"),
+    ],
+)
+def test_what_is_no_group_is_refused(groups, message) -> None:
+    with pytest.raises(InputError, match=message):
+        ingest(with_groups(groups), SETTINGS)
