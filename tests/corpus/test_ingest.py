@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -7,6 +9,7 @@ from take.corpus.ingest import CorpusReport, IngestionSettings, ingest
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, CorpusSpec
 from take.errors import InputError
+from tests.corpus import corpora
 
 SETTINGS = IngestionSettings(budget="1/class")
 SPEC = CorpusSpec.model_validate(
@@ -179,3 +182,11 @@ def test_groups_stay_with_their_train_rows() -> None:
 def test_what_is_no_group_is_refused(groups, message) -> None:
     with pytest.raises(InputError, match=message):
         ingest(with_groups(groups), SETTINGS)
+
+
+def test_groups_are_read_from_the_column_that_is_named(tmp_path: Path) -> None:
+    rows = [{"text": f"text {i}", "label": i % 2, "source": i % 3} for i in range(40)]
+    columns = {"text": "text", "label": "label", "group": "source"}
+    result = corpora.run(corpora.jsonl(tmp_path, rows), columns=columns)
+    numbers = result.corpus["text"].str.removeprefix("text ").astype(int)
+    assert result.corpus["group"].tolist() == [str(i % 3) for i in numbers]
