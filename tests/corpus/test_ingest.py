@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -7,6 +9,7 @@ from take.corpus.ingest import CorpusReport, IngestionSettings, ingest
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, CorpusSpec
 from take.errors import InputError
+from tests.corpus import corpora
 
 SETTINGS = IngestionSettings(budget="1/class")
 SPEC = CorpusSpec.model_validate(
@@ -151,3 +154,39 @@ def test_a_report_of_version_0_1_is_still_read() -> None:
     written = ingest(raw(rows), SETTINGS).report.model_dump(mode="json")
     del written["about"]
     assert CorpusReport.model_validate(written).about == About()
+
+
+def with_groups(groups: list[object]) -> RawCorpus:
+    spec = SPEC.model_copy(update={"columns": SPEC.columns.model_copy(update={"group": "topic"})})
+    made = raw([(f"text {i}", i % 2) for i in range(len(groups))], spec=spec)
+    train = RawSplit(made.train.rows.assign(group=pd.Series(groups, dtype=object)), "train.csv")
+    return RawCorpus("films", spec, train, None)
+
+
+def test_groups_stay_with_their_train_rows() -> None:
+    result = ingest(with_groups([f" topic {i % 3}" for i in range(40)]), SETTINGS)
+    numbers = result.corpus["text"].str.removeprefix("text ").astype(int)
+    assert result.corpus["group"].tolist() == [f"topic {i % 3}" for i in numbers]
+    assert "group" not in result.evaluation_split
+    assert len(result.evaluation_split)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", None] * 20, r"train.csv, row 2, column 'group': the group is null"),
+        (["a", ["b"]] * 20, r"row 2, column 'group'.*list"),
+        ([f"id {i}" for i in range(1001)], r"1,001 different groups.*at most 1,000"),
+    ],
+)
+def test_what_is_no_group_is_refused(groups, message) -> None:
+    with pytest.raises(InputError, match=message):
+        ingest(with_groups(groups), SETTINGS)
+
+
+def test_groups_are_read_from_the_column_that_is_named(tmp_path: Path) -> None:
+    rows = [{"text": f"text {i}", "label": i % 2, "source": i % 3} for i in range(40)]
+    columns = {"text": "text", "label": "label", "group": "source"}
+    result = corpora.run(corpora.jsonl(tmp_path, rows), columns=columns)
+    numbers = result.corpus["text"].str.removeprefix("text ").astype(int)
+    assert result.corpus["group"].tolist() == [str(i % 3) for i in numbers]

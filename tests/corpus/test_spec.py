@@ -63,6 +63,10 @@ def test_a_name_cannot_leave_its_folder(name: object) -> None:
         ({"columns": {"text": "q1", "label": "same"}}, "maps the columns"),
         ({"columns": {"text_a": "q1", "text_b": "q1", "label": "same"}}, "same source column"),
         ({"columns": {"text_a": "q1", "text_b": "same", "label": "same"}}, "same source column"),
+        (
+            {"columns": {"text_a": "q1", "text_b": "q2", "label": "same", "group": "same"}},
+            "same source column",
+        ),
         ({"labels": ["yes"]}, "at least 2"),
         ({"labels": ["yes", "yes"]}, "listed twice"),
         ({"task": "triple"}, "'single' or 'pair'"),

@@ -15,7 +15,7 @@ from take.encoder.embeddings import Embeddings
 from take.errors import InputError
 from take.pipelines.distillation import nodes
 from take.selection.exam import selector as exam_module
-from take.selection.selection_settings import SelectionSettings
+from take.selection.selection_settings import CouplingSettings, SelectionSettings
 from take.selection.tables import unseen_rows
 from take.text.related import RelatedRows
 from tests.pipelines.distillation_data import COPIES, DESCRIPTION, Made
@@ -231,3 +231,25 @@ def test_pairs_go_all_the_way(made: Made, tmp_path: Path) -> None:
     assert {"text_a", "closest_text_b"} <= set(described.least_covered)
     again = pairs.chosen(tmp_path, traced.distilled, most_replaced=0.0)
     assert again.report.kept_rows == 15
+
+
+def test_a_coupling_is_reported_and_acts_on_the_entropic_lineage(
+    made: Made, tmp_path: Path
+) -> None:
+    side = made.embeddings.read(0, len(made.corpus))[:, 0] > 0
+    grouped = replace(made, corpus=made.corpus.assign(group=np.where(side, "a", "b")))
+    coupling = CouplingSettings(by="group", strength=0.9)
+    found = grouped.chosen(tmp_path, selector="facility", coupling=coupling)
+    figures = found.report.figures
+    assert 0 < figures["within_groups_by_chance"] < figures["within_groups"] <= 1
+    assert "within_groups" not in made.chosen(tmp_path, selector="facility").report.figures
+    inputs = found.selection, *grouped._both()
+    entropic = DESCRIPTION.model_copy(update={"plan": "entropic"})
+    masses = [
+        nodes.trace_rows(*inputs, SelectionSettings(coupling=given), entropic).trace.mass
+        for given in (CouplingSettings(), coupling)
+    ]
+    assert masses[0].shape != masses[1].shape or not np.allclose(*masses)
+    # A corpus without the column, and the column without the setting, change nothing.
+    rows = made.chosen(tmp_path, selector="facility").selection
+    assert rows.equals(grouped.chosen(tmp_path, selector="facility").selection)

@@ -14,6 +14,7 @@ from take.transport.exact import (
     read_rows,
     reweighting_distance,
     wasserstein,
+    wasserstein_within,
 )
 
 
@@ -75,3 +76,42 @@ def test_rows_are_read_across_blocks():
     rows = np.arange(20_000, dtype=np.float32)[:, None]
     chosen = np.array([0, 8191, 8192, 19_999])
     assert read_rows(ArrayBlocks(rows), chosen)[:, 0].tolist() == chosen.tolist()
+
+
+def labelled(seed, n_rows, gap=0.0, n_classes=3):
+    """Rows of classes that are `gap` apart, weights, labels; every class has a row."""
+    random = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(n_classes), random.integers(0, n_classes, n_rows)])
+    points = random.random((len(labels), 2))
+    points[:, 0] += gap * labels
+    return points.astype(np.float32), random.gamma(1.0, 1.0, len(labels)), labels
+
+
+def at_mass(weights, labels, mass):
+    return weights * (mass / np.bincount(labels, weights))[labels]
+
+
+@given(seed=st.integers(0, 500), sizes=st.tuples(st.integers(0, 20), st.integers(0, 20)))
+def test_within_classes_is_no_nearer_where_class_masses_agree(seed, sizes):
+    (x, a, of_x), (y, b, of_y) = (labelled([seed, side], sizes[side]) for side in (0, 1))
+    mass = np.random.default_rng(seed).dirichlet(np.ones(3))
+    a, b = at_mass(a, of_x, mass), at_mass(b, of_y, mass)
+    within = wasserstein_within(x, a, of_x, y, b, of_y)
+    assert within >= wasserstein(x, a, y, b) - 1e-6
+    assert wasserstein_within(x, a, of_x, x, a, of_x) == pytest.approx(0, abs=1e-6)
+
+
+@given(seed=st.integers(0, 500))
+def test_within_classes_is_w1_where_classes_are_far_apart(seed):
+    (x, a, of_x), (y, b, of_y) = (labelled([seed, side], 10, gap=50.0) for side in (0, 1))
+    mass = np.array([0.2, 0.5, 0.3])
+    a, b = at_mass(a, of_x, mass), at_mass(b, of_y, mass)
+    within = wasserstein_within(x, a, of_x, y, b, of_y)
+    assert within == pytest.approx(wasserstein(x, a, y, b), rel=1e-6)
+
+
+def test_within_classes_needs_every_class_with_mass():
+    x, a, of_x = labelled(0, 5)
+    kept = of_x < 2
+    assert wasserstein_within(x, a, of_x, x[kept], a[kept], of_x[kept]) is None
+    assert wasserstein_within(x, a * kept, of_x, x[kept], a[kept], of_x[kept]) is not None

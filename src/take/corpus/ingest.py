@@ -15,7 +15,7 @@ from take.corpus.budget import Budget, check_budget
 from take.corpus.labels import check_classes, label_ids, label_names, label_warnings
 from take.corpus.sources import RawCorpus, RawSplit
 from take.corpus.spec import About, EvaluationShare
-from take.corpus.validation import check_texts, text_warnings
+from take.corpus.validation import check_texts, group_names, text_warnings
 from take.errors import InputError, closest
 from take.frozen import Frozen
 from take.rows.arrays import Int64
@@ -69,8 +69,8 @@ class Ingested(NamedTuple):
     """The outputs of ingestion."""
 
     corpus: pd.DataFrame
-    """Train rows: id, text or text_a and text_b, label (int64), label_name, and label_prompt if the
-    corpus has prompts."""
+    """Train rows: id, text or text_a and text_b, label (int64), label_name; group and label_prompt
+    where the corpus has them."""
     evaluation_split: pd.DataFrame
     report: CorpusReport
 
@@ -86,8 +86,11 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     names = label_names(raw.train, raw.spec.labels)
     rows = _checked_rows(raw.train, columns, names, settings.max_text_chars)
     check_classes(raw.train, rows["label"].to_numpy(), names)
+    if raw.spec.columns.group:
+        rows = rows.assign(group=pd.Series(group_names(raw.train), dtype="str"))
     if raw.evaluation is None:
         train, evaluation = _split_evaluation(rows, columns, raw.spec.evaluation)
+        evaluation = evaluation.drop(columns="group", errors="ignore")
     else:
         train = rows
         evaluation = _checked_rows(raw.evaluation, columns, names, settings.max_text_chars)

@@ -60,6 +60,8 @@ class Columns(Frozen):
     text_a: str | None = None
     text_b: str | None = None
     label: str
+    group: str | None = None
+    """A topic, source or language, of which `distillation.selection.coupling` makes use."""
 
 
 class EvaluationShare(Frozen):
@@ -149,7 +151,7 @@ class CorpusSpec(Frozen):
     @property
     def column_mapping(self) -> dict[str, str]:
         """Source column → the corpus's own name for it."""
-        own_names = (*self.text_columns, "label")
+        own_names = (*self.text_columns, "label", *(["group"] if self.columns.group else []))
         return {getattr(self.columns, own): own for own in own_names}
 
     @model_validator(mode="after")
@@ -161,7 +163,7 @@ class CorpusSpec(Frozen):
                 f"a '{self.task}' corpus maps the columns {sorted(wanted)}, but {sorted(given)} "
                 f"are mapped"
             )
-        if len(self.column_mapping) != len(wanted) + 1:
+        if len(self.column_mapping) != len(wanted) + 1 + bool(self.columns.group):
             raise ValueError(
                 "two of the mapped columns are the same source column; each needs its own"
             )

@@ -22,6 +22,7 @@ _SPECIAL_TOKEN = re.compile(
     re.IGNORECASE,
 )
 _NOTABLE_SHARE = 0.01
+_MOST_GROUPS = 1000
 
 
 def check_rows(split: RawSplit) -> None:
@@ -55,6 +56,29 @@ def check_texts(split: RawSplit, columns: Sequence[str], max_chars: int) -> None
                 # A corpus may be confidential: a text is never quoted.
                 shown = f"{problem}, value {type_and_size(values[bad_rows[0]])}"
                 raise row_error(split, column, bad_rows, shown, remedy)
+
+
+def group_names(split: RawSplit) -> list[str]:
+    """Each row's group: a string, or a whole number or Boolean as one.
+
+    >>> group_names(RawSplit(pd.DataFrame({"group": ["fr", "en ", 7]}, dtype=object), "a.csv"))
+    ['fr', 'en', '7']
+    """
+    values = split.rows["group"].tolist()
+    bad_rows = [row for row, value in enumerate(values) if not isinstance(value, str | int)]
+    if bad_rows:
+        problem = f"the group is null or no name, value {type_and_size(values[bad_rows[0]])}"
+        raise row_error(split, "group", bad_rows, problem, "write a string or a whole number")
+    names = [str(value).strip() for value in values]
+    if len(set(names)) > _MOST_GROUPS:
+        raise InputError(
+            f"there are {len(set(names)):,} different groups",
+            where=f"{split.origin}, column 'group'",
+            allowed=f"at most {_MOST_GROUPS:,}",
+            remedy="name a column of topics or sources under columns.group in corpora.yml, not one "
+            "of ids or texts",
+        )
+    return names
 
 
 def text_warnings(rows: pd.DataFrame) -> list[str]:

@@ -83,6 +83,7 @@ class LabelledRows:
     texts: list[list[str]]  # one column, or two for pairs
     labels: Int64
     weights: Float64 | None = None  # where rows count differently
+    groups: list[str] | None = None  # topics, sources, languages: a column of the user's
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -103,7 +104,8 @@ class LabelledRows:
     @classmethod
     def of(cls, table: pd.DataFrame, phi: RowBlocks) -> LabelledRows:
         """The rows of a table, whose vectors are `phi`."""
-        return cls(phi, text_columns(table), class_ids(table))
+        groups = table["group"].tolist() if "group" in table else None
+        return cls(phi, text_columns(table), class_ids(table), groups=groups)
 
     def take(self, index: Int64) -> LabelledRows:
         """Some of the rows, in this order."""
@@ -112,4 +114,5 @@ class LabelledRows:
             [[column[row] for row in index] for column in self.texts],
             self.labels[index],
             None if self.weights is None else self.weights[index],
+            None if self.groups is None else [self.groups[row] for row in index],
         )

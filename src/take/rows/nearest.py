@@ -20,7 +20,7 @@ BLOCK_ROWS = 2048
 NO_DRAW = -1
 """The draw of a row that is in no sample."""
 _BLOCK_ENTRIES = 8_000_000
-"""Inner products of `closest_rows` in memory at a time."""
+"""Inner products of `closest_rows` and `nearest_rows` in memory at a time."""
 
 
 class Nearest(NamedTuple):
@@ -185,6 +185,32 @@ def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Int64) ->
     for _ in map_blocks(compare, references, block_rows):
         pass
     return Closest(first, second, draws)
+
+
+def nearest_rows(queries: Float32, references: RowBlocks, count: int) -> Int64:
+    """The `count` closest references of each query (all, if there are fewer), in no order.
+
+    >>> points = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
+    >>> np.sort(nearest_rows(points[1:2], ArrayBlocks(points), count=2)).tolist()
+    [[1, 2]]
+    """
+    products = np.empty((len(queries), 0), dtype=np.float32)
+    rows = np.empty((len(queries), 0), dtype=np.int64)
+
+    def compare(start: int, block: Float32) -> None:
+        nonlocal products, rows
+        products = np.hstack([products, queries @ block.T])
+        new = np.broadcast_to(np.arange(start, start + len(block)), (len(queries), len(block)))
+        rows = np.hstack([rows, new])
+        if rows.shape[1] > count:
+            best = np.argpartition(products, -count, axis=1)[:, -count:]
+            products = np.take_along_axis(products, best, axis=1)
+            rows = np.take_along_axis(rows, best, axis=1)
+
+    block_rows = max(1, min(DEFAULT_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(queries))))
+    for _ in map_blocks(compare, references, block_rows):
+        pass
+    return rows
 
 
 def _as_blocks(rows: RowBlocks | Float32) -> RowBlocks:

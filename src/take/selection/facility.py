@@ -4,7 +4,8 @@ Maximising Σ_n w_n max_{c∈S} s_nc with s_nc = B − C_nc ≥ 0, B a bound on 
 
     cost(S) = Σ_n w_n min_{c∈S} C_nc,
 
-the transport cost of Eq. 3 from P^w to S with a free target marginal. Σ w max s is monotone and
+the transport cost of Eq. 3 from P^w to S with a free target marginal. A prior coupling adds
+−ε log a_nc to C_nc, as it does in the kernel of Eq. 11. Σ w max s is monotone and
 submodular, so greedy reaches 1 − 1/e of the optimum. By hand because libraries need the whole N × M
 matrix in memory.
 """
@@ -43,7 +44,13 @@ def facility(problem: ClassProblem, settings: SelectionSettings, seed: int) -> S
     Without refinement it is nested in K; with it, the refined set is in greedy order. From previous
     rows, greedy adds what is missing, and few swaps are allowed: `settings.most_replaced`.
     """
-    columns = CostColumns(problem.corpus, problem.pool, settings.memory_bytes, settings.block_rows)
+    columns = CostColumns(
+        problem.corpus,
+        problem.pool,
+        settings.memory_bytes,
+        settings.block_rows,
+        problem.coupling.costs(settings.epsilon) if problem.coupling else None,
+    )
     length = problem.budget
     if problem.previous is None:
         length = min(len(problem.pool), ceil(settings.path_factor * problem.budget))
@@ -170,7 +177,7 @@ def _mean_costs(columns: CostColumns, weights: Float64) -> Float64:
         mean += w @ rows
         square += float(w @ squared_norms(rows))
     costs: Float64 = square + columns.pool_norms - 2 * (columns.pool @ mean)
-    return costs
+    return costs if columns.added is None else costs + columns.added.mean(weights)
 
 
 class SwapSearch:
@@ -280,6 +287,8 @@ class SwapSearch:
             here = index[low:high]
             rows = self._columns.corpus.read(start, stop)[here - start]
             costs = rows @ pool.T * np.float32(-2) + squared_norms(rows)[:, None] + norms
+            if self._columns.added is not None:
+                costs += self._columns.added.block(here, self.rows)
             np.maximum(costs, 0, out=costs)
             two = np.argpartition(costs, 1, axis=1)[:, :2]
             values = np.take_along_axis(costs, two, axis=1)

@@ -19,8 +19,10 @@ from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, rows_at
 from take.rows.labelled import LabelledRows
 from take.selection.exam.playoff import Playoff
+from take.selection.groups import RowGroups, mass_within, row_groups
 from take.selection.selection_settings import Scope, SelectionSettings
 from take.text.related import RelatedRows
+from take.transport.coupling import Coupling
 
 WEIGHT_TOLERANCE = 1e-6
 
@@ -45,6 +47,7 @@ class ClassProblem:
     pool: Float32  # (M_c, d) features of candidates, in memory
     budget: int  # K_c ≤ M_c
     previous: Int64 | None = None  # at most K_c candidates to begin from
+    coupling: Coupling | None = None  # which candidates a row prefers, beyond their distance
 
     def __post_init__(self) -> None:
         (n_rows, n_features), pool = self.corpus.shape, self.pool.shape
@@ -106,10 +109,22 @@ class SelectionProblem:
         """φ of all candidates, (M, d)."""
         return self.pool.phi.read(0, len(self.pool))
 
-    def parts(self) -> list[Part]:
+    def groups(self, settings: SelectionSettings) -> RowGroups | None:
+        """The groups within which a prior coupling keeps the corpus rows; None without one."""
+        return row_groups(self.corpus, self.weights, self.scope, settings.coupling, settings.seed)
+
+    def figures(self, rows: Int64, settings: SelectionSettings) -> dict[str, float]:
+        """How well the chosen pool rows keep the groups of a prior coupling; empty without one."""
+        groups = self.groups(settings)
+        if groups is None:
+            return {}
+        return mass_within(self.corpus, self.weights, self.pool.take(rows), self.scope, groups)
+
+    def parts(self, groups: RowGroups | None = None) -> list[Part]:
         """One problem per class with a budget above 0, with the weights renormalised within it.
 
-        Global: one problem of everything, in which classes compete for the budget.
+        Global: one problem of everything, in which classes compete for the budget. With `groups`,
+        each has its prior coupling.
 
         >>> from take.rows.blocks import ArrayBlocks
         >>> rows = ArrayBlocks(np.eye(4, dtype=np.float32))
@@ -123,19 +138,27 @@ class SelectionProblem:
         """
         if self.scope == "global":
             everything = np.arange(len(self.corpus)), np.arange(len(self.pool))
-            return [self._part("the whole pool", *everything, sum(self.budgets))]
+            return [self._part("the whole pool", *everything, sum(self.budgets), groups)]
         return [
             self._part(
                 f"class {label}",
                 np.flatnonzero(self.corpus.labels == label),
                 np.flatnonzero(self.pool.labels == label),
                 budget,
+                groups,
             )
             for label, budget in enumerate(self.budgets)
             if budget
         ]
 
-    def _part(self, name: str, members: Int64, candidates: Int64, budget: int) -> Part:
+    def _part(
+        self,
+        name: str,
+        members: Int64,
+        candidates: Int64,
+        budget: int,
+        groups: RowGroups | None,
+    ) -> Part:
         mass = float(self.weights[members].sum())
         if not mass > 0 or len(candidates) < budget:
             raise InputError(
@@ -150,7 +173,9 @@ class SelectionProblem:
         if self.previous is not None:
             previous = np.flatnonzero(np.isin(candidates, self.previous))
         pool = self.pool_features[candidates]
-        return Part(ClassProblem(corpus, weights, pool, budget, previous), candidates, mass)
+        coupling = groups.couple(members, corpus, weights, pool) if groups else None
+        problem = ClassProblem(corpus, weights, pool, budget, previous, coupling)
+        return Part(problem, candidates, mass)
 
 
 def selection_weights(weights: Float64, labels: Int64, settings: SelectionSettings) -> Float64:
@@ -242,8 +267,10 @@ ClassSelector = Callable[[ClassProblem, SelectionSettings, int], Selected]
 class EachClass:
     """A `ClassSelector` as a `Selector`: class by class, diagnostics averaged by mass."""
 
-    def __init__(self, choose: ClassSelector, *, can_begin: bool = False) -> None:
-        self._choose, self._can_begin = choose, can_begin
+    def __init__(
+        self, choose: ClassSelector, *, can_begin: bool = False, coupled: bool = True
+    ) -> None:
+        self._choose, self._can_begin, self._coupled = choose, can_begin, coupled
 
     def __call__(
         self, problem: SelectionProblem, settings: SelectionSettings, work: Path | None = None
@@ -257,7 +284,8 @@ class EachClass:
                 remedy="choose one of them, or distil from the beginning",
             )
         rows, figures, masses, paths = [], [], [], []
-        for part in problem.parts():
+        groups = problem.groups(settings) if self._coupled else None
+        for part in problem.parts(groups):
             found = self._choose(part.problem, settings, settings.seed)
             rows.append(part.pool_rows[found.rows])
             figures.append(found.diagnostics)

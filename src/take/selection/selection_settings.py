@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from take.frozen import Frozen
 from take.rows.arrays import Int64
@@ -15,6 +15,8 @@ ClassMass = Literal["even", "corpus", "weights"]
 Plan = Literal["nearest", "entropic"]
 SurrogateName = Literal["phi", "tfidf", "joint", "centred", "words"]
 JudgeName = Literal["transformer_lpft", "transformer", "textcnn", "textrnn", "char_lr"]
+UNCOUPLED = ("kmeans", "random")
+"""Selectors that transport nothing, so that no prior coupling can act on them."""
 
 
 class PlayoffSettings(Frozen):
@@ -84,6 +86,21 @@ class ExamSettings(Frozen):
         return grid
 
 
+class CouplingSettings(Frozen):
+    """`params:distillation.selection.coupling`: a prior that keeps transport within groups.
+
+    >>> CouplingSettings(by="clusters").clusters
+    8
+    """
+
+    by: Literal["group", "clusters"] | None = None
+    """`group`: the corpus column `columns.group` of corpora.yml; `clusters`: k-means of φ, class by
+    class (of all rows with the scope `global`)."""
+    clusters: int = Field(default=8, ge=2, le=1000)
+    strength: float = Field(default=0.5, ge=0, lt=1)
+    """s: the share of the prior that stays within groups."""
+
+
 class SelectionSettings(Frozen):
     """`params:distillation.selection`: how rows are selected (METHOD §3).
 
@@ -122,6 +139,7 @@ class SelectionSettings(Frozen):
     swap_patience: int = Field(default=50, ge=1)
     """`swap`: solves without a gain before it stops."""
     kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
+    coupling: CouplingSettings = CouplingSettings()
     exam: ExamSettings = ExamSettings()
 
     @property
@@ -148,6 +166,15 @@ class SelectionSettings(Frozen):
         if name not in SELECTORS:
             raise ValueError(f"selector is {name!r}; registered are {', '.join(SELECTORS)}")
         return name
+
+    @model_validator(mode="after")
+    def _coupling_has_a_transport(self) -> SelectionSettings:
+        if self.coupling.by is not None and self.selector in UNCOUPLED:
+            raise ValueError(
+                f"coupling.by is {self.coupling.by!r}, but {self.selector!r} transports nothing: "
+                "choose another selector, or set coupling.by to null"
+            )
+        return self
 
 
 class DescriptionSettings(Frozen):

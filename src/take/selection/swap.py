@@ -3,7 +3,7 @@
 The value of Eq. 11 from P^w to a set S, ν = 1/K, is a maximum over potentials (f, g). Keep the
 optimal f and g of S, replace a by b, and give b the potential that fills its column,
 
-    g_b = −ε log Σ_n w_n e^{(f_n − C_nb)/ε}.
+    g_b = −ε log Σ_n w_n a_nb e^{(f_n − C_nb)/ε},   a the prior coupling, 1 without one.
 
 These potentials are feasible for S − a + b and all its columns have mass 1/K. By weak duality
 
@@ -25,6 +25,7 @@ from take.selection.facility import greedy_path
 from take.selection.problem import ClassProblem, Selected
 from take.selection.selection_settings import SelectionSettings
 from take.transport.costs import CostColumns, TransportError, squared_distances
+from take.transport.coupling import Coupling
 from take.transport.exact import draw_by_weight, read_rows
 from take.transport.sinkhorn import EntropicPlan, SinkhornOptions, entropic_plan
 
@@ -40,8 +41,10 @@ def swap(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selec
     """
     chosen, weights = draw_by_weight(problem.weights, settings.swap_rows, seed)
     rows = read_rows(problem.corpus, chosen)
-    search = EntropicSwaps(rows, weights, problem.pool, settings)
-    columns = CostColumns(ArrayBlocks(rows), problem.pool, settings.memory_bytes)
+    coupling = problem.coupling.of_rows(chosen) if problem.coupling else None
+    search = EntropicSwaps(rows, weights, problem.pool, settings, coupling)
+    added = coupling.costs(settings.epsilon) if coupling else None
+    columns = CostColumns(ArrayBlocks(rows), problem.pool, settings.memory_bytes, added=added)
     search.start(greedy_path(columns, weights, problem.budget).rows)
     started = search.plan.value
     search.run()
@@ -63,8 +66,14 @@ class EntropicSwaps:
     chosen: Int64
 
     def __init__(
-        self, rows: Float32, weights: Float64, pool: Float32, settings: SelectionSettings
+        self,
+        rows: Float32,
+        weights: Float64,
+        pool: Float32,
+        settings: SelectionSettings,
+        coupling: Coupling | None = None,
     ) -> None:
+        self._coupling = coupling
         self._rows, self._weights, self._pool = rows, weights, pool
         self._epsilon, self._patience = settings.epsilon, settings.swap_patience
         self._options = SinkhornOptions(
@@ -133,6 +142,9 @@ class EntropicSwaps:
             exponents = (log_weights + f / epsilon)[:, None] - squared_distances(
                 self._rows, part
             ) / epsilon
+            if self._coupling is not None:
+                part_of = self._coupling.of_targets(np.arange(start, start + len(part)))
+                exponents += np.log(part_of(0, len(self._rows)))
             largest = exponents.max(axis=0)
             sums = np.exp(exponents - largest).sum(axis=0)
             potentials[start : start + len(part)] = -epsilon * (largest + np.log(sums))
@@ -153,6 +165,7 @@ class EntropicSwaps:
             self._weights,
             self._pool[chosen],
             epsilon=self._epsilon,
+            prior=self._coupling.of_targets(chosen) if self._coupling else None,
             start=theta,
             options=self._options,
         )

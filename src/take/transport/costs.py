@@ -9,6 +9,7 @@ import numpy as np
 from take.errors import TakeError
 from take.rows.arrays import Float32, Int64
 from take.rows.blocks import ArrayBlocks, RowBlocks, block_bounds, squared_norms
+from take.transport.coupling import GroupCosts
 
 MAX_BUFFER_BYTES = 64 * 2**20
 COLUMN_BLOCK_ROWS = 4096
@@ -38,6 +39,8 @@ def squared_distances(block: Float32, targets: Float32) -> Float32:
 class CostColumns:
     """C_nc = ‖x_n − y_c‖², by blocks of rows against the whole pool, or by single columns.
 
+    `added` are further costs, such as those of a prior coupling.
+
     A search uses the same few columns again and again, so computed columns are kept, and the least
     recently used is dropped. The corpus is kept in memory if it fits half the limit; otherwise it
     is read by blocks for every request.
@@ -51,9 +54,15 @@ class CostColumns:
     """
 
     def __init__(
-        self, corpus: RowBlocks, pool: Float32, memory_bytes: int, block_rows: int = 2048
+        self,
+        corpus: RowBlocks,
+        pool: Float32,
+        memory_bytes: int,
+        block_rows: int = 2048,
+        added: GroupCosts | None = None,
     ) -> None:
         n_rows, n_features = corpus.shape
+        self.added = added
         self.n_rows, self.n_candidates = n_rows, len(pool)
         self.pool, self.pool_norms = pool, squared_norms(pool)
         self._doubled = pool * np.float32(-2)
@@ -85,7 +94,9 @@ class CostColumns:
         A part is overwritten by the next.
         """
         doubled, norms = self._doubled, self.pool_norms
-        if candidates is not None and len(candidates) < self.n_candidates:
+        if candidates is not None and len(candidates) == self.n_candidates:
+            candidates = None
+        if candidates is not None:
             doubled, norms = doubled[candidates], norms[candidates]
         # As many entries as with all candidates: with few of them, more rows at a time, as long as
         # the rows themselves stay small.
@@ -98,6 +109,8 @@ class CostColumns:
             np.matmul(features, doubled.T, out=block)
             block += self.norms[rows[start:stop], None]
             block += norms
+            if self.added is not None:
+                block += self.added.block(rows[start:stop], candidates)
             yield slice(start, stop), np.maximum(block, 0, out=block)
 
     def column(self, candidate: int, likely: Int64 | None = None) -> Float32:
@@ -115,7 +128,8 @@ class CostColumns:
     def restricted(self, candidates: Int64) -> CostColumns:
         """The same corpus with only some of the candidates."""
         memory_bytes = 4 * self.n_rows * min(64, len(candidates))
-        return CostColumns(self.corpus, self.pool[candidates], memory_bytes, self.block_rows)
+        added = self.added.of_targets(candidates) if self.added else None
+        return CostColumns(self.corpus, self.pool[candidates], memory_bytes, self.block_rows, added)
 
     def features(self, rows: Int64) -> Float32:
         """φ of these corpus rows (ascending)."""
@@ -139,6 +153,8 @@ class CostColumns:
             block = doubled @ self.corpus.read(start, stop).T
             block += self.norms[start:stop]
             block += norms
+            if self.added is not None:
+                block += self.added.block(slice(start, stop), candidates).T
             self._kept[slots, start:stop] = np.maximum(block, 0, out=block)
 
     def _touch(self, candidate: int) -> int:

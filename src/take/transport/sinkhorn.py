@@ -164,8 +164,11 @@ def semi_relaxed_mass(
     targets: Float32,
     epsilon: float = EPSILON,
     block_rows: int = BLOCK_ROWS,
+    prior: Prior | None = None,
 ) -> Float64:
-    """Σ_n γ_nc where the target marginal is free: γ_nc = w_n softmax_c(−C_nc/ε), in closed form.
+    """Σ_n γ_nc where the target marginal is free: γ_nc = w_n softmax_c(log a_nc − C_nc/ε).
+
+    A closed form. a is the density of the prior coupling, 1 without one.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> points = np.eye(2, dtype=np.float32)
@@ -173,7 +176,7 @@ def semi_relaxed_mass(
     >>> mass.round(4).tolist()  # each row stays with itself
     [0.75, 0.25]
     """
-    kernel = GibbsKernel(corpus, targets, epsilon, memory_bytes=0, block_rows=block_rows)
+    kernel = GibbsKernel(corpus, targets, epsilon, prior, 0, block_rows)
     return kernel.marginals(np.zeros(len(targets)), weights).received
 
 

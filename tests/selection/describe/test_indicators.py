@@ -75,6 +75,26 @@ def test_w1_is_exact_with_equal_masses_on_the_distilled_rows():
     assert report_on(made).transport.distilled.w1 == pytest.approx(expected, rel=1e-6)
 
 
+def test_w1_within_classes_is_the_mean_over_classes_by_mass():
+    made = make_distillation()
+    expected = 0.0
+    for label in range(3):
+        ours, theirs = made.labels == label, made.target_labels == label
+        part = rows_of(made)[ours], made.weights[ours], made.targets[theirs], np.ones(4)
+        expected += made.weights[ours].sum() * wasserstein(*part)
+    transport = report_on(made).transport
+    assert transport.distilled.w1_within == pytest.approx(expected, rel=1e-6)
+    assert transport.random.w1_within > transport.pool.w1_within > 0
+
+
+def test_w1_within_classes_is_none_for_a_class_without_rows():
+    made = make_distillation(scope="global")
+    lacking = replace(made, chosen=made.chosen[made.target_labels != 1])
+    transport = report_on(lacking).transport
+    assert transport.distilled.w1_within is None
+    assert transport.pool.w1_within is not None
+
+
 @pytest.mark.parametrize("scope", ["class", "global"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_pool_bounds_cost_and_w1_floor_of_every_choice(scope, seed):

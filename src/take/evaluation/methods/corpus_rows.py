@@ -10,7 +10,7 @@ from take.evaluation.methods.material import BaselineSettings, Material, Trainin
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, RowBlocks, block_bounds, map_blocks, squared_norms
 from take.rows.random import rng
-from take.selection.selectors import weighted_centres
+from take.selection.centres import weighted_centres
 from take.transport.costs import squared_distances
 
 

@@ -257,7 +257,7 @@ def parts_of(rows: LabelledRows | None) -> list[Part]:
     """Texts, labels, and a sample of the vectors, which shows which encoder made them."""
     if rows is None:
         return [["none"]]
-    return [*rows.texts, rows.labels, _sample(rows.phi)]
+    return [*rows.texts, *([rows.groups] if rows.groups else []), rows.labels, _sample(rows.phi)]
 
 
 def _sample(rows: RowBlocks) -> NDArray[Any]:

@@ -34,6 +34,7 @@ from take.selection.describe.indicators import (
 from take.selection.describe.lineage import Lineage, lineage_tables, trace
 from take.selection.describe.map import map_coordinates
 from take.selection.exclusion import excluded_rows
+from take.selection.groups import row_groups
 from take.selection.problem import SelectionProblem, selection_weights
 from take.selection.selection_report import SearchStep, SelectionReport, search_figure
 from take.selection.selection_settings import DescriptionSettings, SelectionSettings
@@ -151,7 +152,7 @@ def select_rows(
         seed=settings.seed,
         tempering=settings.tempering,
         class_mass=settings.class_mass,
-        figures=found.diagnostics,
+        figures=found.diagnostics | problem.figures(found.rows, settings),
         steps=[SearchStep.model_validate(step) for step in found.steps],
         playoff=found.playoff,
     )
@@ -175,7 +176,12 @@ def trace_rows(
     distillation = _distillation(
         selection, pool, pool_embeddings, corpus, embeddings, weights, choice
     )
-    lineage = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon)
+    groups = None
+    if settings.plan == "entropic":
+        rows = LabelledRows.of(corpus, embeddings)
+        w, scope = distillation.weights, distillation.scope
+        groups = row_groups(rows, w, scope, choice.coupling, choice.seed)
+    lineage = trace(distillation, settings.plan, settings.lineage_rows, choice.epsilon, groups)
     columns = ["id", *TEXT_COLUMNS[task_of(pool)], "label", "label_name"]
     distilled = pool[columns].iloc[distillation.chosen].reset_index(drop=True)
     by_mass = settings.sample_weights == "mass"

@@ -6,6 +6,9 @@ It holds no text, because MLflow logs it. All figures are indicators: the theory
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 from pydantic import BaseModel, Field
 
 from take import frozen
@@ -21,9 +24,21 @@ class Side(Frozen):
     w1: float
     """Exact W₁ from the weighted corpus to these rows, with equal masses and of any class: the
     distance in Theorem 1. It also counts mass that does not fit the rows."""
+    w1_within: float | None = None
+    """Exact W₁ with transport within classes only, Σ_y mass_y · W₁(P^w(·|y), P(·|y)): Theorem 1's
+    loss depends on the label, too. At least `w1` where classes have the same mass in both; it does
+    not count mass of a class that does not fit. None if a class of the sample has no row here."""
     w1_floor: float
     """Σ w min ‖·‖ over these rows of any class: a lower bound of W₁ for any weights on them and for
     any choice among them."""
+
+    @classmethod
+    def mean(cls, sides: Sequence[Side]) -> Side:
+        """The mean of each figure; None where one is None."""
+        figures = {name: [getattr(side, name) for side in sides] for name in cls.model_fields}
+        return cls.model_validate(
+            {name: None if None in part else float(np.mean(part)) for name, part in figures.items()}
+        )
 
 
 class Comparison(Frozen):

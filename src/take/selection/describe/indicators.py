@@ -36,6 +36,7 @@ from take.transport.exact import (
     read_rows,
     reweighting_distance,
     wasserstein,
+    wasserstein_within,
 )
 from take.transport.sinkhorn import EPSILON, entropic_plan, transport_cost
 
@@ -44,7 +45,6 @@ RANDOM_DRAWS = 3
 FAR_SHARE = 0.01  # of the corpus: the rows that regions are made of
 MOST_REGIONS = 5
 REGION_EXAMPLES = 3
-_SIDES = ("cost", "w1", "w1_floor")
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class _Sample(NamedTuple):
     """Corpus rows drawn by weight."""
 
     rows: Float32
-    labels: Int64
     shares: Float64
+    labels: Int64
 
 
 class Regions(NamedTuple):
@@ -105,7 +105,7 @@ def measure(
     weights, cost = distillation.weights, covered.allowed.distance.astype(np.float64) ** 2
     sampled, shares = draw_by_weight(weights, options.sample_rows, options.seed)
     rows = read_rows(distillation.corpus, sampled)
-    sample = _Sample(rows, distillation.labels[sampled], shares)
+    sample = _Sample(rows, shares, distillation.labels[sampled])
     return DistillationReport(
         run=run,
         rows=len(distillation.chosen),
@@ -183,13 +183,13 @@ def _comparison(distillation: Distillation, sample: _Sample, seed: int) -> Compa
         return Side(
             cost=float(sample.shares @ found.allowed.distance.astype(np.float64) ** 2),
             w1=wasserstein(sample.rows, sample.shares, targets, equal),
+            w1_within=wasserstein_within(*sample, targets, equal, target_labels),
             w1_floor=float(sample.shares @ found.any_class.distance.astype(np.float64)),
         )
 
     pool, distilled = side(np.arange(len(distillation.pool))), side(distillation.chosen)
     draws = [side(random_choice(distillation, seed + draw)) for draw in range(RANDOM_DRAWS)]
-    means = {name: float(np.mean([getattr(draw, name) for draw in draws])) for name in _SIDES}
-    random = Side(**means)
+    random = Side.mean(draws)
     way = random.cost - pool.cost
     return Comparison(
         pool=pool,

@@ -20,6 +20,7 @@ from take.rows.blocks import RowBlocks, block_bounds, rows_at, squared_norms
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.rows.nearest import nearest
 from take.selection.describe.distillation import Distillation, Part, refuse
+from take.selection.groups import RowGroups
 from take.selection.selection_settings import Plan
 from take.transport.costs import TransportError
 from take.transport.kernel import BLOCK_ROWS
@@ -69,6 +70,7 @@ def trace(
     plan: Plan = "nearest",
     top: int = TOP,
     epsilon: float = EPSILON,
+    groups: RowGroups | None = None,
 ) -> Lineage:
     """γ_nc from every corpus row to the distilled rows, class by class if the scope is `class`.
 
@@ -76,6 +78,7 @@ def trace(
     target marginal. `entropic` shares it among them as Eq. 11 does, with a uniform target within
     each class, so that all rows of a class represent equal masses *by construction*. Strays, and
     classes of weight 0, to which Eq. 11 does not apply, go to the nearest row with either plan.
+    With `groups`, `entropic` has the prior coupling that keeps transport within them.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> rows = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
@@ -92,7 +95,7 @@ def trace(
     strays, entries = np.empty(0, dtype=np.int64), []
     for part in distillation.parts():
         weights = distillation.weights[part.rows]
-        blocks = _plan(distillation, part, weights, plan, epsilon)
+        blocks = _plan(distillation, part, weights, plan, epsilon, groups)
         found = heaviest_rows(blocks, weights, len(part.targets), top)
         main_target[part.rows] = part.targets[found.main_target]
         assigned[part.targets] += found.assigned
@@ -219,15 +222,22 @@ def lineage_tables(
 
 
 def _plan(
-    distillation: Distillation, part: Part, weights: Float64, plan: Plan, epsilon: float
+    distillation: Distillation,
+    part: Part,
+    weights: Float64,
+    plan: Plan,
+    epsilon: float,
+    groups: RowGroups | None,
 ) -> PlanBlocks:
     corpus = rows_at(distillation.corpus, part.rows)
     targets, mass = distillation.targets[part.targets], float(weights.sum())
     if plan == "nearest" or not mass > 0 or part.stray:
         return nearest_plan(corpus, targets)
     # The plan depends on shares within the class only.
-    found = entropic_plan(corpus, weights / weights.sum(), targets, epsilon=epsilon)
-    return conditional_plan(corpus, targets, found.theta, found.epsilon)
+    shares = weights / weights.sum()
+    prior = groups.couple(part.rows, corpus, shares, targets) if groups else None
+    found = entropic_plan(corpus, shares, targets, epsilon=epsilon, prior=prior)
+    return conditional_plan(corpus, targets, found.theta, found.epsilon, prior)
 
 
 def _merged(

@@ -55,6 +55,12 @@ def exam(
     drawn = draw_rows(problem.unseen, problem.relations, limits, settings.seed, **counts)
     if len(drawn.exam[0]) < limits.fewest_rows:
         return _without_exam(problem, settings, len(drawn.exam[0]))
+    if settings.coupling.by is not None:
+        _logger.warning(
+            "coupling.by is %r: it acts on the rows that the search of `exam` starts from, and not "
+            "on its swaps, which follow the loss of the surrogate models alone.",
+            settings.coupling.by,
+        )
     greedy = settings.model_copy(update={"refine": False})
     started = EachClass(facility, can_begin=True)(problem, greedy)
     if problem.previous is not None:
