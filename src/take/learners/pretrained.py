@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from take.encoder.models import EncoderModel, EncoderSettings
+from take.encoder import e5
+from take.encoder.models import EMBEDDED, EMBEDDED_E5, EncoderModel, EncoderSettings
 from take.errors import InputError
 from take.frozen import Frozen
 from take.generation.language_models import LanguageModel, LanguageModelSettings
-from take.learners import e5
 from take.learners.base import Remembered, Texts
 from take.learners.training import Share, UpdateSettings
 from take.model_files import LOADING, hub_folder, hush_transformers
@@ -36,7 +36,7 @@ class TransformerSettings(Frozen):
     """A pretrained transformer, all of its weights fine-tuned; DiLM's protocol by default."""
 
     kind: Literal["transformer"] = "transformer"
-    model: str = "embedded"
+    model: str = EMBEDDED
     """'embedded' (all-MiniLM-L6-v2), 'embedded_e5' (e5-small), 'embedded_lm' (SmolLM2-135M), a
     folder, or a hub id."""
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
@@ -48,10 +48,9 @@ class TransformerSettings(Frozen):
     faster, else float32."""
     training: UpdateSettings = UpdateSettings(learning_rate=1e-4, warmup_share=0.5)
 
-    @property
-    def independent(self) -> bool:
+    def independent_of(self, encoder: str) -> bool:
         """Whether it sees rows otherwise than a selector does: φ's own weights do not."""
-        return self.model != "embedded"
+        return self.model != encoder
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Pretrained:
         prefix: str | None = None,
     ) -> None:
         self.settings, self._language_models = settings, language_models
-        own = e5.PREFIX if settings.model == "embedded_e5" else ""
+        own = e5.PREFIX if settings.model == EMBEDDED_E5 else ""
         self.prefix = own if prefix is None else prefix
         """Stands before each text; None: as these weights were trained."""
         self.tokens = Remembered(self._tokenise)
@@ -81,12 +80,12 @@ class Pretrained:
     def folder(self) -> Path:
         """Where the files are, fetched from the hub if need be."""
         model, revision = self.settings.model, self.settings.revision
-        if model == "embedded":
+        if model == EMBEDDED:
             return EncoderModel(EncoderSettings()).folder
+        if model == EMBEDDED_E5:
+            return EncoderModel(EncoderSettings(model=model), self._converted).folder
         if model == "embedded_lm":
             return self._embedded_lm.folder
-        if model == "embedded_e5":
-            return e5.e5_folder(self._converted)
         local = Path(model).is_dir()
         folder = (
             Path(model)
@@ -106,11 +105,11 @@ class Pretrained:
     def title(self) -> str:
         """Whose weights they are."""
         model, revision = self.settings.model, self.settings.revision
-        if model == "embedded":
+        if model == EMBEDDED:
             return "all-MiniLM-L6-v2 (a sentence encoder)"
         if model == "embedded_lm":
             return self._embedded_lm.title
-        if model == "embedded_e5":
+        if model == EMBEDDED_E5:
             return e5.TITLE
         return f"{model}@{revision[:8]}" if revision else model
 
