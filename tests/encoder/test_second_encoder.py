@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from take.datasets.models import EncoderDataset
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.errors import InputError
@@ -36,6 +37,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_without_a_folder_its_weights_cannot_be_converted() -> None:
     with pytest.raises(InputError, match="no folder for converted weights"):
         _ = EncoderModel(EncoderSettings(model="embedded_e5")).folder
+
+
+def test_the_catalog_refuses_a_backend_without_calibration(tmp_path: Path) -> None:
+    settings = {"model": "embedded_e5", "backend": "openvino_int8"}
+    with pytest.raises(InputError, match=r"globals.yml, encoder: .*to auto, openvino or torch\.$"):
+        EncoderDataset(filepath=str(tmp_path), encoder=settings)
 
 
 @pytest.mark.encoder
