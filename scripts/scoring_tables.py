@@ -10,6 +10,12 @@ from typing import Any
 
 from report_tables import newest_report, print_table
 
+HESSIANS = {
+    "influence_self": "exact",
+    "influence_self_kfac": "K-FAC",
+    "influence_self_ekfac": "EKFAC",
+}
+
 
 def main(corpora: list[str]) -> None:
     """Print one table after the other."""
@@ -18,6 +24,7 @@ def main(corpora: list[str]) -> None:
     _scorers(studies)
     _weights(studies, reports)
     _shares(reports)
+    _self_influences(studies)
     _proposition_1(studies)
     _proposition_2(studies)
 
@@ -72,6 +79,22 @@ def _shares(reports: dict[str, Any]) -> None:
     print_table(["corpus", "class", "of rows", "of weight"], rows)
 
 
+def _self_influences(studies: dict[str, Any]) -> None:
+    rows = [
+        [
+            corpus,
+            HESSIANS[name],
+            f"{1 - study['auc'][name]:.4f}",
+            f"{study['effective_share'][name]:.3f}",
+            *(f"{ranks[other]:.4f}" if other in ranks else "–" for other in HESSIANS),
+        ]
+        for corpus, study in studies.items()
+        for name, ranks in study["self_influence_ranks"].items()
+    ]
+    head = ["corpus", "Hessian", "AUC of detecting flipped labels", "ESS/N"]
+    print_table([*head, *(f"ρ with {hessian}" for hessian in HESSIANS.values())], rows)
+
+
 def _gap(gap: dict[str, float], digits: str = ",.0f") -> str:
     return f"{gap['value']:{digits}} [{gap['low']:{digits}}, {gap['high']:{digits}}]"
 
@@ -81,7 +104,7 @@ def _proposition_1(studies: dict[str, Any]) -> None:
     rows = [
         [
             corpus,
-            {"influence_self": "exact", "influence_self_kfac": "K-FAC"}[name],
+            HESSIANS[name],
             _gap(bias["gap"]),
             f"{bias['relative_gap']:.2f}",
             f"{bias['noisy_norm_minimum']:.2f}",

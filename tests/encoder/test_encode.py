@@ -103,7 +103,7 @@ def test_a_pair_corpus_encodes_shared_strings_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "no such model"}, "is not known.*embedded"),
+        ({"model": "no such model"}, "is not known.*'embedded', 'embedded_e5'"),
         ({"model": "sentence-transformers/all-MiniLM-L6-v2"}, "hub id without a revision"),
         ({"model": "nobody/nothing", "revision": "0" * 40}, "could not be fetched"),
     ],
@@ -129,6 +129,26 @@ def test_int8_needs_the_weights_it_was_calibrated_on(tmp_path: Path) -> None:
         weights.write(b"\1")
     with pytest.raises(InputError, match="not calibrated.*backend in globals.yml to openvino"):
         encode(tmp_path, SENTENCES[:1], model=str(folder), backend="openvino_int8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "backend"),
+    [
+        ({}, "openvino_int8"),
+        ({"backend": "auto"}, "openvino_int8"),
+        ({"model": "embedded_e5"}, "openvino"),
+        ({"model": "embedded_e5", "backend": "auto"}, "openvino"),
+        ({"model": "lab/encoder", "backend": "auto"}, "openvino"),
+        ({"model": "embedded_e5", "backend": "torch"}, "torch"),
+    ],
+)
+def test_the_backend_is_one_that_can_run_the_encoder(settings: dict, backend: str) -> None:
+    assert EncoderSettings.model_validate(settings).backend == backend
+
+
+def test_int8_of_an_encoder_without_calibration_is_refused_before_anything_runs() -> None:
+    with pytest.raises(ValueError, match="set encoder.backend in globals.yml to auto"):
+        EncoderSettings(model="embedded_e5", backend="openvino_int8")
 
 
 def test_short_strings_are_encoded_in_fp32(tmp_path: Path, reference: np.ndarray) -> None:

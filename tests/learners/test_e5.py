@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from take.encoder import e5 as e5_module
 from take.errors import InputError
 from take.learners import DEFAULTS, Shared, Texts, TrainingRows, make_learner
-from take.learners import e5 as e5_module
 from take.learners.training import UpdateSettings
 
 SENTENCES = [
@@ -37,7 +37,7 @@ def test_another_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         members.addfile(member, io.BytesIO(b"evil"))
     monkeypatch.setattr(e5_module, "package_folder", lambda *_: tmp_path)
     with pytest.raises(InputError, match="has the SHA-256"):
-        e5_module.e5_folder(tmp_path / "weights")
+        e5_module.e5_folder(tmp_path / "weights", tmp_path / "tokenizer.json")
     assert not list((tmp_path / "weights").glob("e5*"))
 
 

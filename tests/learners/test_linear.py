@@ -88,7 +88,13 @@ def test_counts_of_characters_are_a_corpus_s_own() -> None:
 def test_learners_in_a_selector_s_features_are_not_independent(
     name: str, independent: bool
 ) -> None:
-    assert DEFAULTS[name].independent is independent
+    assert DEFAULTS[name].independent_of("embedded") is independent
+
+
+def test_what_is_independent_depends_on_the_encoder_that_selects() -> None:
+    own = {name for name, made in DEFAULTS.items() if not made.independent_of("embedded_e5")}
+    words = {"lr", "lr_rows", "lr_phi", "siamese_lr", "siamese_lr_rows", "siamese_lr_phi"}
+    assert own == words | {"e5"}
 
 
 def test_what_other_cells_counted_changes_nothing() -> None:

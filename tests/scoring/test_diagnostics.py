@@ -13,7 +13,7 @@ from take.scoring.diagnostics import (
     trajectory_gap,
     verdict_positive,
 )
-from take.scoring.influence import SelfInfluence
+from take.scoring.self_influence import SelfInfluence
 
 is_noisy = np.arange(400) < 100
 

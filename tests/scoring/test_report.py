@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from take.scoring.report import ScoringReport, class_shares, extreme_rows, rank_correlation
+from take.scoring.diagnostics import rank_correlation
+from take.scoring.report import ScoringReport, class_shares, extreme_rows
 from take.scoring.scorers import Evidence, score
 
 

@@ -113,3 +113,6 @@ def test_the_study_separates_the_scorers(corpus):
         assert bias.verdict == "holds"
         assert bias.gap.value >= bias.lower_bound
     assert study.proposition_2.kappa.value < 0
+    exact = study.self_influence_ranks["influence_self"]
+    assert exact["influence_self"] == pytest.approx(1)
+    assert 0.9 < exact["influence_self_kfac"] <= exact["influence_self_ekfac"] < 1

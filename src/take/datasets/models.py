@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from take.datasets.sources import ReadOnlyDataset
 from take.encoder.cache import whole_segments
 from take.encoder.encode import Encoder
 from take.encoder.models import EncoderSettings
+from take.errors import InputError, problems
 from take.generation.language_models import LanguageModel, LanguageModelSettings
 
 
@@ -18,7 +21,11 @@ class EncoderDataset(ReadOnlyDataset[Encoder]):
     def __init__(
         self, *, filepath: str, encoder: dict[str, Any], metadata: dict[str, Any] | None = None
     ) -> None:
-        self._encoder = Encoder(EncoderSettings.model_validate(encoder), Path(filepath))
+        try:
+            settings = EncoderSettings.model_validate(encoder)
+        except ValidationError as error:
+            raise InputError(problems(error), where="globals.yml, encoder") from error
+        self._encoder = Encoder(settings, Path(filepath))
         self.metadata = metadata
 
     def identity(self) -> str:

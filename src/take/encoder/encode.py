@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from take.encoder.backends import (
@@ -64,7 +65,7 @@ class Encoder:
 
     def __init__(self, settings: EncoderSettings, cache_root: Path) -> None:
         self.settings = settings
-        self.model = EncoderModel(settings)
+        self.model = EncoderModel(settings, converted=cache_root)
         self._cache_root = cache_root
 
     @cached_property
@@ -87,8 +88,12 @@ class Encoder:
         """The vectors kept so far."""
         return VectorCache(self.cache_folder, self.model.dimension)
 
-    def tokenizer(self) -> Tokenizer:
-        """The encoder's tokenizer."""
+    def tokenise(self, strings: Sequence[str]) -> tuple[list[list[int]], NDArray[np.uint8]]:
+        """Token ids of each string after the encoder's prefix, and whether it was cut."""
+        return self._tokenizer([self.model.prefix + text for text in strings])
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
         return Tokenizer(self.model.folder / "tokenizer.json", self.settings.max_tokens)
 
     @cached_property
@@ -135,7 +140,7 @@ def encode_missing(
     """
     from tqdm import tqdm
 
-    tokenizer, backend = encoder.tokenizer(), encoder.backend
+    backend = encoder.backend
     all_keys = string_keys(strings)
     order = sorted(range(len(strings)), key=lambda i: (-len(strings[i]), all_keys[i].tobytes()))
     bar = tqdm(
@@ -145,7 +150,7 @@ def encode_missing(
     for start, stop in block_bounds(len(order), segment_strings):
         chosen = order[start:stop]
         texts = [strings[index] for index in chosen]
-        token_ids, truncated = tokenizer(texts)
+        token_ids, truncated = encoder.tokenise(texts)
         vectors = np.empty((len(texts), encoder.model.dimension), dtype=np.float32)
         batches = equal_length_batches(token_ids, backend.batch_tokens)
         for batch, batch_vectors in backend.encode(batches):

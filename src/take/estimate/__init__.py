@@ -205,7 +205,7 @@ class _Reader:
         writes = "sample_and_screen" in running
         if writes or ("embed_corpus" in running and missing):
             sample = (missing or strings)[:: 1 + len(missing or strings) // _SAMPLED_STRINGS]
-            token_ids, _ = encoder.tokenizer()(sample)
+            token_ids, _ = encoder.tokenise(sample)
             rates.measure_encoder(encoder, np.array([len(ids) for ids in token_ids]))
         plan = None
         if running & {"fine_tune", "sample_and_screen", *READS}:

@@ -237,7 +237,7 @@ class _Run:
             "pool": pool,
             "evaluation_rows": evaluation_rows,
             "updates": updates,
-            "independent": settings.independent,
+            "independent": settings.independent_of(self._experiment.shared.encoder),
             "learner_title": learner.title,
             "set_seconds": round(made.seconds, 3),
             "fingerprint": fingerprint,

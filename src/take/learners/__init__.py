@@ -17,6 +17,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from take.encoder.models import EMBEDDED, EMBEDDED_E5
 from take.learners.base import Learner, Model, OneClass, Texts, TrainingRows
 from take.learners.convergence import Converged, ConvergenceSettings
 from take.learners.features import (
@@ -73,8 +74,8 @@ DEFAULTS: dict[str, LearnerSettings] = {
     "transformer": TransformerSettings(),
     "transformer_lpft": TransformerSettings(recipe="lpft"),
     "transformer_contrastive": TransformerSettings(recipe="contrastive"),
-    "e5": TransformerSettings(model="embedded_e5"),
-    "e5_lpft": TransformerSettings(model="embedded_e5", recipe="lpft"),
+    "e5": TransformerSettings(model=EMBEDDED_E5),
+    "e5_lpft": TransformerSettings(model=EMBEDDED_E5, recipe="lpft"),
     "embedded_lm": TransformerSettings(model="embedded_lm"),
 }
 """Learners by name, with their default settings."""
@@ -90,6 +91,7 @@ class Shared:
     counts: WordCounts = field(default_factory=WordCounts)
     corpus: Vocabulary | None = None  # words and idf of the full corpus
     phi: TextVectors | None = None
+    encoder: str = EMBEDDED  # the `model` that φ is of, and rows are selected with
     language_models: Path | None = None  # the folder of converted weights
     characters: WordCounts = field(init=False, default_factory=count_characters)
     word_vectors: Path | None = None  # a folder that caches large vector files as read

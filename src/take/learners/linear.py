@@ -42,8 +42,7 @@ class LinearSettings(Frozen):
     inverse_penalty: float = Field(default=1.0, gt=0)
     """C of ‖W‖²/2 + C Σ loss."""
 
-    @property
-    def independent(self) -> bool:
+    def independent_of(self, encoder: str) -> bool:
         """Whether it sees rows otherwise than a selector does: not by words or φ."""
         return self.features == "characters"
 

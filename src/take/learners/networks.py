@@ -47,8 +47,7 @@ class NetworkSettings(Frozen):
     """How the GRU's states become one vector."""
     training: UpdateSettings = UpdateSettings(learning_rate=1e-3)
 
-    @property
-    def independent(self) -> bool:
+    def independent_of(self, encoder: str) -> bool:
         """Whether it sees rows otherwise than a selector does, as word vectors do."""
         return True
 

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from take.encoder.models import EncoderModel, EncoderSettings
+from take.encoder import e5
+from take.encoder.models import EMBEDDED, EMBEDDED_E5, EncoderModel, EncoderSettings
 from take.errors import InputError
 from take.frozen import Frozen
 from take.generation.language_models import LanguageModel, LanguageModelSettings
-from take.learners import e5
 from take.learners.base import Remembered, Texts
 from take.learners.training import Share, UpdateSettings
 from take.model_files import LOADING, hub_folder, hush_transformers
@@ -56,7 +56,7 @@ class TransformerSettings(Frozen):
     """dilm: from a random head, all weights at once. lpft: the head is solved on the states first,
     then all weights are trained at a low rate. contrastive: trained on pairs of rows, then the head
     is solved. It decides the defaults of `head_dropout` and `training`."""
-    model: str = "embedded"
+    model: str = EMBEDDED
     """'embedded' (all-MiniLM-L6-v2), 'embedded_e5' (e5-small), 'embedded_lm' (SmolLM2-135M), a
     folder, or a hub id."""
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
@@ -81,10 +81,9 @@ class TransformerSettings(Frozen):
             raise ValueError("batch_rows is 1; recipe 'contrastive' takes pairs from batches")
         return self
 
-    @property
-    def independent(self) -> bool:
+    def independent_of(self, encoder: str) -> bool:
         """Whether it sees rows otherwise than a selector does: φ's own weights do not."""
-        return self.model != "embedded"
+        return self.model != encoder
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class Pretrained:
         prefix: str | None = None,
     ) -> None:
         self.settings, self._language_models = settings, language_models
-        own = e5.PREFIX if settings.model == "embedded_e5" else ""
+        own = e5.PREFIX if settings.model == EMBEDDED_E5 else ""
         self.prefix = own if prefix is None else prefix
         """Stands before each text; None: as these weights were trained."""
         self.tokens = Remembered(self._tokenise)
@@ -114,12 +113,12 @@ class Pretrained:
     def folder(self) -> Path:
         """Where the files are, fetched from the hub if need be."""
         model, revision = self.settings.model, self.settings.revision
-        if model == "embedded":
+        if model == EMBEDDED:
             return EncoderModel(EncoderSettings()).folder
+        if model == EMBEDDED_E5:
+            return EncoderModel(EncoderSettings(model=model), self._converted).folder
         if model == "embedded_lm":
             return self._embedded_lm.folder
-        if model == "embedded_e5":
-            return e5.e5_folder(self._converted)
         local = Path(model).is_dir()
         folder = (
             Path(model)
@@ -139,11 +138,11 @@ class Pretrained:
     def title(self) -> str:
         """Whose weights they are."""
         model, revision = self.settings.model, self.settings.revision
-        if model == "embedded":
+        if model == EMBEDDED:
             return "all-MiniLM-L6-v2 (a sentence encoder)"
         if model == "embedded_lm":
             return self._embedded_lm.title
-        if model == "embedded_e5":
+        if model == EMBEDDED_E5:
             return e5.TITLE
         return f"{model}@{revision[:8]}" if revision else model
 

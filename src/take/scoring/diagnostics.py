@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.blocks import RowBlocks
 from take.rows.random import rng
-from take.scoring.influence import MAX_DENSE_PARAMETERS, SelfInfluence
 from take.scoring.noise import make_noisy_copy
 from take.scoring.scorers import SCORERS, Evidence, score
 from take.scoring.scoring_inputs import ScoringSettings, check_features
+from take.scoring.self_influence import MAX_DENSE_PARAMETERS, SelfInfluence
 
 Verdict = Literal["holds", "does not hold here", "undecided"]
 CONFIDENCE = 0.95
@@ -156,6 +156,21 @@ def flipped_label_auc(scores: Float64, is_flipped: Bools) -> float:
     return float(above / (n_clean * n_flipped))
 
 
+def rank_correlation(first: Float64, second: Float64) -> float:
+    """Spearman's ρ, e.g. of weights and text lengths, which shows a score that follows length.
+
+    >>> round(rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 40.0])), 6)
+    1.0
+    """
+    from scipy.stats import rankdata
+
+    # Not scipy's spearmanr, whose last digit differs from reports made before.
+    ranks = [rankdata(values) for values in (first, second)]
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return 0.0  # a constant has no order to agree with
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
 class StudyReport(BaseModel):
     """What the copy whose wrong labels are known shows about the corpus, probe and scorers."""
 
@@ -172,8 +187,10 @@ class StudyReport(BaseModel):
     effective_share: dict[str, float]
     """ESS / N of each scorer's weights on the copy."""
     proposition_1: dict[str, HardSampleBias]
-    """By self-influence scorer: exact or K-FAC Hessian."""
+    """By self-influence scorer: exact, K-FAC or EKFAC Hessian."""
     proposition_2: TrajectoryGap
+    self_influence_ranks: dict[str, dict[str, float]] = {}
+    """Spearman's ρ between the scores of each two of them."""
 
 
 def study_scorers(
@@ -202,7 +219,10 @@ def study_scorers(
     )
     noisy, resamples, seed = copy.is_flipped, settings.bootstrap_resamples, settings.seed
     scored = {name: score(evidence, name) for name in scorers}
-    self_influences = {"influence_self_kfac": evidence.self_influence_kfac}
+    self_influences = {
+        "influence_self_kfac": evidence.self_influence_kfac,
+        "influence_self_ekfac": evidence.self_influence_ekfac,
+    }
     if "influence_self" in scorers:
         self_influences["influence_self"] = evidence.self_influence
     return StudyReport(
@@ -223,4 +243,11 @@ def study_scorers(
             resamples,
             seed,
         ),
+        self_influence_ranks={
+            name: {
+                other: rank_correlation(mine.values, theirs.values)
+                for other, theirs in self_influences.items()
+            }
+            for name, mine in self_influences.items()
+        },
     )

@@ -16,26 +16,11 @@ from pydantic import BaseModel
 
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import class_ids
-from take.scoring.diagnostics import StudyReport
+from take.scoring.diagnostics import StudyReport, rank_correlation
 from take.scoring.scorers import Evidence, ScoredCorpus
 
 HISTOGRAM_BINS = 50
 _BLUE, _ORANGE, _GREY = "#3b6ea5", "#d98c3f", "#9a9a9a"
-
-
-def rank_correlation(first: Float64, second: Float64) -> float:
-    """Spearman's ρ, e.g. of weights and text lengths, which shows a score that follows length.
-
-    >>> round(rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 40.0])), 6)
-    1.0
-    """
-    from scipy.stats import rankdata
-
-    # Not scipy's spearmanr, whose last digit differs from reports made before.
-    ranks = [rankdata(values) for values in (first, second)]
-    if any(np.ptp(rank) == 0 for rank in ranks):
-        return 0.0  # a constant has no order to agree with
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def class_shares(weights: Float64, labels: Int64, names: Sequence[str]) -> dict[str, float]:

@@ -13,14 +13,15 @@ import numpy as np
 
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, map_blocks, squared_norms
-from take.scoring.influence import (
-    SelfInfluence,
-    dense_self_influence,
-    influence_matrix,
-    kronecker_self_influence,
-)
+from take.scoring.influence import influence_matrix
 from take.scoring.noise import make_noisy_copy
 from take.scoring.scoring_inputs import ScoringSettings, check_features, check_labels
+from take.scoring.self_influence import (
+    SelfInfluence,
+    dense_self_influence,
+    eigenvalue_corrected_self_influence,
+    kronecker_self_influence,
+)
 from take.scoring.trajectory import ProbeTrajectory, train_probe
 from take.scoring.weights import RowScores, WeightReport, kernel_values, knowledge_scores, weigh
 
@@ -85,6 +86,11 @@ class Evidence:
         """Eq. 5 with the Kronecker-factored Hessian."""
         return self._self_influence(kronecker_self_influence)
 
+    @cached_property
+    def self_influence_ekfac(self) -> SelfInfluence:
+        """Eq. 5 in the Kronecker eigenbasis, with refitted eigenvalues."""
+        return self._self_influence(eigenvalue_corrected_self_influence)
+
     def _self_influence(self, form: Callable[..., SelfInfluence]) -> SelfInfluence:
         settings = self.settings
         return form(
@@ -133,6 +139,14 @@ def influence_self_kfac(evidence: Evidence) -> RowScores:
     return RowScores(evidence.self_influence_kfac.values)
 
 
+def influence_self_ekfac(evidence: Evidence) -> RowScores:
+    """Eq. 5 at the last checkpoint with EKFAC: w_n ∝ Σ_ij (q_iᵀ φ̃)² (s_jᵀ g)² / (λ_ij + α).
+
+    As cheap as K-FAC, nearer to the exact Hessian, and damped as that is.
+    """
+    return RowScores(evidence.self_influence_ekfac.values)
+
+
 def el2n(evidence: Evidence) -> RowScores:
     """w_n ∝ mean over t ≥ 1 of ‖p_t(x_n) − onehot(y_n)‖ (Paul et al. 2021, on one trajectory).
 
@@ -154,6 +168,7 @@ SCORERS: dict[str, Callable[[Evidence], RowScores]] = {
     "last_checkpoint": last_checkpoint,
     "influence_self": influence_self,
     "influence_self_kfac": influence_self_kfac,
+    "influence_self_ekfac": influence_self_ekfac,
     "el2n": el2n,
 }
 

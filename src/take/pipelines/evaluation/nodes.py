@@ -166,6 +166,7 @@ def plot_budgets(summary: pd.DataFrame) -> Any:
 def _shared(encoder: Encoder, folder: Path, choices: LearnerChoices) -> Shared:
     return Shared(
         phi=SentenceVectors(encoder),
+        encoder=encoder.settings.model,
         language_models=choices.language_models,
         word_vectors=folder / "word_vectors",
     )

