@@ -14,10 +14,16 @@ from take.learners.base import Model
 from take.rows.labelled import LabelledRows
 from take.selection.exam.playoff import Judges, calibrated_loss, playoff
 from take.selection.exam.selector import exam
-from take.selection.selection_settings import ExamSettings, SelectionSettings
+from take.selection.selection_settings import ExamSettings, PlayoffSettings, SelectionSettings
 from tests.selection.conftest import labelled_rows, make_selection_problem
 
-PLAYOFF = {"sets": 3, "learners": ("char_lr",), "validation_rows": 40, "fresh_rows": 60}
+PLAYOFF = {
+    "sets": 3,
+    "learners": ("char_lr",),
+    "recipes": (),
+    "validation_rows": 40,
+    "fresh_rows": 60,
+}
 EXAM = {"exam_rows": 150, "validation_rows": 80, "fewest_rows": 20, "max_sweeps": 30}
 SETTINGS = SelectionSettings(exam=ExamSettings(**EXAM, playoff=PLAYOFF))
 
@@ -69,7 +75,7 @@ def sets() -> list[TrainingRows]:
 
 def test_the_set_with_right_labels_wins(sets):
     for order in ([0, 1, 2, 3, 4], [3, 4, 0, 1, 2]):
-        result = playoff([sets[number] for number in order], judges(), rounds=2)
+        result = playoff([sets[number] for number in order], judges(), settings())
         assert order[result.winner] == 3
         assert result.mean("fresh_accuracy", result.winner) > result.mean("fresh_accuracy") + 0.1
 
@@ -78,7 +84,7 @@ def test_the_set_with_right_labels_wins(sets):
     ("rounds", "times"), [(1, [1] * 5), (2, [1, 1, 2, 2, 2]), (3, [1, 1, 2, 3, 3])]
 )
 def test_the_better_half_is_trained_again(sets, rounds, times):
-    result = playoff(sets, judges(), rounds)
+    result = playoff(sets, judges(), settings(rounds=rounds))
     trained = Counter(trial.set for trial in result.trials)
     assert sorted(trained.values()) == times
     assert trained[result.winner] == rounds
@@ -88,17 +94,17 @@ def test_the_better_half_is_trained_again(sets, rounds, times):
 
 
 def test_killed_it_resumes_with_the_trainings_that_are_done(sets, tmp_path: Path):
-    whole = playoff(sets, judges(), 2)
+    whole = playoff(sets, judges(), settings())
     with pytest.raises(KeyboardInterrupt):
-        playoff(sets, judges(killed_in=4), 2, tmp_path)
+        playoff(sets, judges(killed_in=4), settings(), tmp_path)
     rest = judges()
-    assert playoff(sets, rest, 2, tmp_path) == whole
+    assert playoff(sets, rest, settings(), tmp_path) == whole
     assert len(counted(rest)) == len(whole.trials) - 4
     again = judges()
-    assert playoff(sets, again, 2, tmp_path) == whole
+    assert playoff(sets, again, settings(), tmp_path) == whole
     assert counted(again) == []
     other = judges(validation=7)  # other validation rows are another playoff
-    playoff(sets, other, 2, tmp_path)
+    playoff(sets, other, settings(), tmp_path)
     assert len(counted(other)) == len(whole.trials)
 
 
@@ -165,6 +171,10 @@ def test_killed_in_a_playoff_the_searches_are_kept(tmp_path: Path, monkeypatch):
     assert len(list(tmp_path.glob("exam-*.safetensors"))) == 3
     assert exam(problem, SETTINGS, tmp_path).rows.tolist() == whole.rows.tolist()
     assert not list(tmp_path.glob("exam-*.safetensors"))
+
+
+def settings(**changes) -> PlayoffSettings:
+    return PlayoffSettings(**{**PLAYOFF, **changes})
 
 
 def replaced(**playoff_settings) -> SelectionSettings:

@@ -15,6 +15,7 @@ ClassMass = Literal["even", "corpus", "weights"]
 Plan = Literal["nearest", "entropic"]
 SurrogateName = Literal["phi", "tfidf", "joint", "centred", "words"]
 JudgeName = Literal["transformer_lpft", "transformer", "textcnn", "textrnn", "char_lr"]
+RecipeName = Literal["transformer_lpft", "transformer_contrastive", "transformer"]
 UNCOUPLED = ("kmeans", "random")
 """Selectors that transport nothing, so that no prior coupling can act on them."""
 
@@ -30,6 +31,12 @@ class PlayoffSettings(Frozen):
     """Searches, each with its own exam rows; fewer than 2: no playoff."""
     learners: tuple[JudgeName, ...] = Field(default=("transformer_lpft", "textcnn"), min_length=1)
     """Each is trained on every set."""
+    recipes: tuple[RecipeName, ...] = (
+        "transformer_lpft",
+        "transformer_contrastive",
+        "transformer",
+    )
+    """Trained on the set that wins: the best on validation rows is recommended in the release."""
     rounds: int = Field(default=2, ge=1, le=10)
     """Trainings of a set, at most: the worse half of the sets leaves after each."""
     validation_rows: int = Field(default=500, ge=10)

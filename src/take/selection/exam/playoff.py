@@ -29,6 +29,7 @@ from take.rows.arrays import Float64, Int64
 from take.rows.labelled import LabelledRows
 from take.selection.exam.objective import log_sum_exp
 from take.selection.exam.surrogates import TEMPERATURES
+from take.selection.selection_settings import PlayoffSettings
 
 _LEAST_LOGIT = -30.0  # below the likeliest class, in standard deviations
 
@@ -54,6 +55,13 @@ class Playoff(Frozen):
 
     trials: tuple[Trial, ...]
     winner: int
+    recipes: tuple[Trial, ...] = ()
+    """Ways to train, tried on the set that won."""
+
+    @property
+    def recipe(self) -> Trial | None:
+        """The recipe with the highest accuracy on validation rows; of equals, the first."""
+        return max(self.recipes, key=lambda trial: trial.accuracy, default=None)
 
     def mean(self, figure: str, number: int | None = None, learner: str | None = None) -> float:
         """A figure's mean over the first training of every set, or over all trials of one set.
@@ -117,25 +125,31 @@ def calibrated_loss(logits: Float64, labels: Int64, weights: Float64) -> float:
 
 
 def playoff(
-    sets: Sequence[TrainingRows], judges: Judges, rounds: int, work: Path | None = None
+    sets: Sequence[TrainingRows],
+    judges: Judges,
+    settings: PlayoffSettings,
+    work: Path | None = None,
 ) -> Playoff:
     """Train the learners on the sets and choose one; trials in the `work` folder are reused.
 
-    Every round trains what is left once more, with another seed, and keeps the better half.
+    Every round trains what is left once more, with another seed, and keeps the better half. The
+    recipes are trained on the set that won.
     """
+    stored = _Trials(work, judges)
     trials: list[Trial] = []
     left = list(range(len(sets)))
-    stored = _Trials(work, judges)
-    for training in range(rounds):
+    for training in range(settings.rounds):
         for number in left:
-            for name in judges.learners:
+            for name in settings.learners:
                 trials.append(stored.of(sets[number], number, name, training))
         left.sort(key=lambda number: (_score(trials, number), number))
         if len(left) == 1:
             break
-        if training < rounds - 1:
+        if training < settings.rounds - 1:
             left = left[: (len(left) + 1) // 2]
-    return Playoff(trials=tuple(trials), winner=left[0])
+    winner = left[0]
+    recipes = [stored.of(sets[winner], winner, name, 0) for name in settings.recipes]
+    return Playoff(trials=tuple(trials), winner=winner, recipes=tuple(recipes))
 
 
 def _score(trials: Sequence[Trial], number: int) -> float:

@@ -110,14 +110,10 @@ def _decided(
 ) -> Playoff:
     """The playoff between the rows of several searches."""
     shared, pairs = Shared(), len(validation.texts) == 2
-    # Of linear models, a pair has one of its own.
-    names = {
-        name: f"siamese_{name}" if pairs and name == "char_lr" else name
-        for name in settings.learners
-    }
-    learners: dict[str, Learner] = {
-        name: make_learner(DEFAULTS[own], shared) for name, own in names.items()
-    }
+    learners: dict[str, Learner] = {}
+    for name in (*settings.learners, *settings.recipes):
+        own = f"siamese_{name}" if pairs and name == "char_lr" else name
+        learners[name] = make_learner(DEFAULTS[own], shared)
     sets = []
     for result in results:
         rows = problem.pool.take(np.concatenate(result.rows))
@@ -126,8 +122,8 @@ def _decided(
     even = _at_same_mass(replace(validation, weights=None), problem)
     part = np.sort(rng(0, "playoff rows").permutation(len(even))[: settings.validation_rows])
     begun = time.perf_counter()
-    decided = playoff(sets, Judges(learners, even.take(part), fresh), settings.rounds, work)
-    for name in learners:
+    decided = playoff(sets, Judges(learners, even.take(part), fresh), settings, work)
+    for name in settings.learners:
         _logger.info(
             "Playoff of %d sets, %s: the chosen set has %.1f %% on validation rows and %.1f %% on "
             "fresh rows (all sets: %.1f %%, %.1f %%).",
