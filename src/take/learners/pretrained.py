@@ -32,13 +32,14 @@ _HUB_FILES = ("*.json", "*.txt", "*.safetensors")
 _PAIR_JOINT = "\n"  # between the texts of a pair, for tokenizers without a separator
 
 
+# Rates and numbers of updates were chosen on train rows (docs/decisions/0007-evaluation.md).
 _AS_RECIPE: dict[str, dict[str, Any]] = {
     "lpft": {
         "head_dropout": 0.0,
         "training": UpdateSettings(learning_rate=2e-5, updates=100, batch_rows=8),
     },
     "contrastive": {
-        "head_dropout": 0.0,
+        "head_dropout": 0.0,  # its head is solved, so that no update sees the dropout
         "training": UpdateSettings(learning_rate=2e-5, updates=100, batch_rows=16),
     },
 }
