@@ -237,7 +237,8 @@ class _Run:
             "pool": pool,
             "evaluation_rows": evaluation_rows,
             "updates": updates,
-            "independent": settings.independent_of(self._experiment.shared.encoder),
+            "independent": settings.independent_of(self._experiment.shared.encoder)
+            and planned.learner not in self._grid.settings.baselines.selection.judges,
             "learner_title": learner.title,
             "set_seconds": round(made.seconds, 3),
             "fingerprint": fingerprint,

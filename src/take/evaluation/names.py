@@ -39,6 +39,7 @@ _VARIANTS = {
     "take_without_kappa": "κ: every row weighs the same",
     "take_unfiltered": "label filter: off",
     "take_real": "pool: real rows instead of generated ones",
+    "take_exam": "one search, without a playoff, as all variants",
 }
 
 

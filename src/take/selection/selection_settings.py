@@ -78,6 +78,11 @@ class ExamSettings(Frozen):
     """Sweeps without a lower validation loss before the search ends."""
     playoff: PlayoffSettings = PlayoffSettings()
 
+    def without_playoff(self) -> ExamSettings:
+        """The same with a single search."""
+        none = self.playoff.model_copy(update={"sets": 0})
+        return self.model_copy(update={"playoff": none})
+
     @field_validator("surrogates")
     @classmethod
     def _each_once(cls, names: tuple[SurrogateName, ...]) -> tuple[SurrogateName, ...]:
@@ -148,6 +153,16 @@ class SelectionSettings(Frozen):
     kmeans_iterations: int = Field(default=50, ge=1, le=10_000)
     coupling: CouplingSettings = CouplingSettings()
     exam: ExamSettings = ExamSettings()
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Learners that a playoff chooses by: they are not independent of the selector.
+
+        >>> SelectionSettings(exam=ExamSettings(playoff=PlayoffSettings(sets=2))).judges
+        ('transformer_lpft', 'textcnn')
+        """
+        final = self.exam.playoff
+        return final.learners if self.selector == "exam" and final.sets > 1 else ()
 
     @property
     def memory_bytes(self) -> int:

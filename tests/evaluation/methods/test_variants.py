@@ -8,6 +8,7 @@ import pytest
 
 from take.errors import InputError
 from take.evaluation.methods import METHODS, method
+from take.evaluation.methods import selection as selection_module
 from take.evaluation.methods.material import BaselineSettings, NotApplicableError, TrainingSet
 from take.evaluation.methods.selection import corpus_rows
 from take.rows.blocks import ArrayBlocks
@@ -50,6 +51,30 @@ def test_only_the_weights_of_the_named_kernel_are_computed(name):
     as_weights = make_material(weights=kernel_weights(name), kernel_weights=None)
     assert queries == [name]
     assert made.digest == method("take")(as_weights, FACILITY, 0).digest
+
+
+def test_only_take_itself_has_a_playoff(monkeypatch):
+    """Each variant makes one search, as `take_exam` does: compared with it, one part differs."""
+    playoff = {"sets": 2, "learners": ("char_lr",), "recipes": (), "fresh_rows": 10}
+    exam = EXAM.selection.exam.model_dump() | {"playoff": playoff}
+    settings = BaselineSettings(selection=SelectionSettings(exam=exam))
+    assert settings.selection.judges == ("char_lr",)
+    playoffs = []
+
+    def choose(name):
+        def chosen(problem, choice, work):
+            found = SELECTORS[name](problem, choice, work)
+            playoffs.append(found.playoff)
+            return found
+
+        return chosen
+
+    monkeypatch.setattr(selection_module, "selector", choose)
+    for name in ("take", "take_exam", "take_without_kappa"):
+        method(name)(make_material(), settings, 0)
+    assert [found is not None for found in playoffs] == [True, False, False]
+    one = method("take_exam")(make_material(), EXAM, 0)
+    assert method("take_exam")(make_material(), settings, 0).digest == one.digest
 
 
 def test_variants_are_computed_on_demand():

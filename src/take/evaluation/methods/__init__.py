@@ -37,7 +37,7 @@ METHODS: dict[str, Method] = {
     "dilm": dilm,
     "file": file,
     "distilled": distilled,
-    "take": Selection(),
+    "take": Selection(playoff=True),
     "take_without_kappa": Selection(tempering=0.0),
     "take_raw_kappa": Selection(class_mass="weights"),
     "take_unfiltered": Selection(candidates="unfiltered"),

@@ -102,6 +102,7 @@ class Selection:
     class_mass: ClassMass | None = None
     kernel: str | None = None  # κ by this temporal kernel, rather than the material's weights
     candidates: CandidatesName = "pool"
+    playoff: bool = False  # as the settings say; variants are compared without, by one search each
 
     def __call__(self, material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
         """The chosen candidates, class by class, each with weight 1."""
@@ -112,6 +113,8 @@ class Selection:
             "seed": seed,
         }
         given = {name: value for name, value in changes.items() if value is not None}
+        if not self.playoff:
+            given["exam"] = settings.selection.exam.without_playoff()
         choice = settings.selection.model_copy(update=given)
         candidates = CANDIDATES[self.candidates](material, seed)
         if candidates.unseen is None and choice.selector == "exam":

@@ -45,9 +45,9 @@ def exam(
     chooses.
     """
     limits = _affordable(settings, len(problem.pool))
-    final = limits.playoff
     if problem.previous is not None:
-        final = final.model_copy(update={"sets": 0})  # nearly all rows are the previous ones
+        limits = limits.without_playoff()  # nearly all rows are the previous ones
+    final = limits.playoff
     counts = {"fresh": final.fresh_rows if final.sets > 1 else 0}
     if row_counts(len(problem.unseen), limits, **counts).exam < limits.fewest_rows:
         return _without_exam(problem, settings, len(problem.unseen))
