@@ -12,6 +12,8 @@ import pytest
 from take.learners import DEFAULTS, Learner, Shared, Texts, TrainingRows, make_learner
 from take.learners.base import Model
 from take.rows.labelled import LabelledRows
+from take.selection.exam import selector as selector_module
+from take.selection.exam import task as task_module
 from take.selection.exam.playoff import Judges, calibrated_loss, playoff
 from take.selection.exam.selector import exam
 from take.selection.selection_settings import ExamSettings, PlayoffSettings, SelectionSettings
@@ -135,6 +137,23 @@ def test_exam_takes_the_rows_that_won():
         pytest.fail("choose a problem in which another set wins")
     assert set(found.rows) != set(both.rows) or decided.winner == both.playoff.winner
     assert exam(problem, SETTINGS).rows.tolist() == found.rows.tolist()
+
+
+def test_exam_rows_have_the_lengths_asked_for(monkeypatch):
+    problem = make_selection_problem((4, 4, 4))
+    padded = [text + " x" * (row % 7) for row, text in enumerate(problem.corpus.texts[0])]
+    problem = replace(problem, corpus=replace(problem.corpus, texts=[padded]))
+    seen = []
+    real = task_module.best_rows
+    monkeypatch.setattr(
+        selector_module, "best_rows", lambda task, *rest: (seen.append(task), real(task, *rest))[1]
+    )
+    quantiles = {"length_quantiles": (0.5, 1.0), "exam_rows": 60, "validation_rows": 30}
+    exam(problem, SelectionSettings(exam=ExamSettings(**{**EXAM, **quantiles})))
+    exam(problem, SelectionSettings(exam=ExamSettings(**EXAM)))
+    middle = np.median([len(padded[row]) for row in problem.unseen])
+    shortest = [min(len(text) for text in task.exam.texts[0]) for task in seen]
+    assert shortest[0] >= middle > shortest[1]
 
 
 def test_fresh_rows_decide_nothing(monkeypatch):

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from take.frozen import Frozen
+from take.frozen import Frozen, Quantiles
 from take.rows.arrays import Int64
 
 Scope = Literal["class", "global"]
@@ -58,6 +58,9 @@ class ExamSettings(Frozen):
     """Training rows the surrogates are scored on: the more, the less they overfit."""
     validation_rows: int = Field(default=2000, ge=10)
     """Other training rows: they stop the search and choose which sweep is kept."""
+    length_quantiles: Quantiles = (0.0, 1.0)
+    """Exam, validation and fresh rows are of these lengths in characters: of those that texts to
+    predict will have. [0.5, 1]: the longer half of the training rows."""
     schedule: Literal["growing", "fixed"] = "growing"
     """`growing`: the first sweep uses one of `parts`, each later one twice as many, up to all (as
     good as `fixed` in about half the time); `fixed`: every sweep uses all."""

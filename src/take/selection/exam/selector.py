@@ -49,10 +49,11 @@ def exam(
         limits = limits.without_playoff()  # nearly all rows are the previous ones
     final = limits.playoff
     counts = {"fresh": final.fresh_rows if final.sets > 1 else 0}
-    if row_counts(len(problem.unseen), limits, **counts).exam < limits.fewest_rows:
-        return _without_exam(problem, settings, len(problem.unseen))
+    free = _of_length(problem, limits.length_quantiles)
+    if row_counts(len(free), limits, **counts).exam < limits.fewest_rows:
+        return _without_exam(problem, settings, len(free))
     counts["searches"] = max(1, final.sets)
-    drawn = draw_rows(problem.unseen, problem.relations, limits, settings.seed, **counts)
+    drawn = draw_rows(free, problem.relations, limits, settings.seed, **counts)
     if len(drawn.exam[0]) < limits.fewest_rows:
         return _without_exam(problem, settings, len(drawn.exam[0]))
     if settings.coupling.by is not None:
@@ -98,6 +99,17 @@ def exam(
     diagnostics = _diagnostics(tasks[winner], result, started)
     rows = np.concatenate(result.rows)
     return Selection(rows, diagnostics, steps, started.paths, decided)
+
+
+def _of_length(problem: SelectionProblem, quantiles: tuple[float, float]) -> Int64:
+    """The unseen rows whose length in characters is within these quantiles of them."""
+    if quantiles == (0.0, 1.0):
+        return problem.unseen
+    texts = problem.corpus.texts
+    lengths = np.array([sum(len(column[row]) for column in texts) for row in problem.unseen])
+    low, high = np.quantile(lengths, quantiles)
+    kept: Int64 = problem.unseen[(low <= lengths) & (lengths <= high)]
+    return kept
 
 
 def _decided(
