@@ -41,20 +41,23 @@ from take.selection.selectors import selector
 from take.text.related import RelatedRows
 
 DATA = Path("data")
-JUDGES = ["transformer", "textcnn"]
+LONG = {"length_quantiles": [0.5, 1.0]}
+CNN = {"sets": 8, "learners": ["textcnn"], "rounds": 1, "recipes": []}
+BOTH = {"sets": 5, "recipes": []}
 WAYS: dict[str, dict[str, Any]] = {
     "random": {"selector": "random"},
     "kmeans": {"selector": "kmeans"},
     "facility": {"selector": "facility"},
     "exam": {},
-    "phi": {"exam": {"surrogates": ["phi"]}},
-    "words": {"exam": {"surrogates": ["phi", "tfidf", "words"]}},
-    "long": {"exam": {"length_quantiles": [0.5, 1.0]}},
-    "long words": {
-        "exam": {"length_quantiles": [0.5, 1.0], "surrogates": ["phi", "tfidf", "words"]}
-    },
-    "playoff": {"exam": {"playoff": {"sets": 6, "recipes": []}}},
-    "playoff of transformer": {"exam": {"playoff": {"sets": 6, "learners": JUDGES, "recipes": []}}},
+    "exam, equal weights": {"tempering": 0.0},
+    "exam, φ": {"exam": {"surrogates": ["phi"]}},
+    "exam, words": {"exam": {"surrogates": ["phi", "tfidf", "words"]}},
+    "exam, long": {"exam": LONG},
+    "exam, long, words": {"exam": {**LONG, "surrogates": ["phi", "tfidf", "words"]}},
+    "playoff, cnn": {"exam": {"playoff": CNN}},
+    "playoff, long, cnn": {"exam": {**LONG, "playoff": CNN}},
+    "playoff, both": {"exam": {"playoff": BOTH}},
+    "playoff, long, both": {"exam": {**LONG, "playoff": BOTH}},
 }
 
 
