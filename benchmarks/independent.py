@@ -21,10 +21,13 @@ import numpy as np
 from selection import POOL_SHARE, Made, load
 
 from take.corpus.budget import Budget
+from take.encoder.encode import Encoder
+from take.encoder.models import EncoderSettings
 from take.learners import (
     DEFAULTS,
     LearnerSettings,
     NetworkSettings,
+    SentenceVectors,
     Shared,
     Texts,
     TrainingRows,
@@ -82,7 +85,9 @@ class Trial:
         self.corpus = made.corpus.iloc[self.kept]
         self.texts = Texts.of(*text_columns(made.corpus.iloc[self.test]))
         self.labels = labels[self.test]
+        encoder = Encoder(EncoderSettings(), DATA / "04_feature/embedding_cache")
         self.shared = Shared(
+            phi=SentenceVectors(encoder),
             language_models=DATA / "06_models/language_models",
             word_vectors=DATA / "temporary/word_vectors",
         )
