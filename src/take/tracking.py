@@ -214,7 +214,8 @@ def _log_artifact(name: str, catalog: Catalog) -> None:
         mlflow.set_tag(f"fingerprint.{name}", record.content_digest[:16])
     wanted = ((dataset.metadata or {}).get("take") or {}).get("mlflow")
     if wanted == "metrics":
-        _log_report(_flat({name: plain(dataset.load())}))
+        report = dataset.load()
+        _log_report(_flat({name: plain(getattr(report, "tracked", report))}))
     elif wanted == "artifact":
         mlflow.log_artifact(str(dataset.path))
 

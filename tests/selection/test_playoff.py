@@ -110,6 +110,17 @@ def test_killed_it_resumes_with_the_trainings_that_are_done(sets, tmp_path: Path
     assert len(counted(other)) == len(whole.trials)
 
 
+def test_the_summary_is_of_the_winner_and_the_best_recipe(sets):
+    result = playoff(sets[:3], judges(), settings(rounds=1))
+    assert (result.validation_rows, result.fresh_rows) == (90, 90)
+    won = result.trials[result.winner]
+    figures = {name: {"char_lr": getattr(won, name)} for name in ("accuracy", "fresh_accuracy")}
+    assert result.summary == figures
+    recipes = [won.model_copy(update={"learner": f"r{n}", "accuracy": n / 4}) for n in (1, 3, 2)]
+    tried = result.model_copy(update={"recipes": tuple(recipes)})
+    assert tried.summary == figures | {"recipe": "r3"}
+
+
 def test_the_loss_does_not_depend_on_how_sure_a_learner_is():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 200)

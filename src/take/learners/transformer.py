@@ -37,7 +37,7 @@ PADDING = 0  # any id will do: it is masked
 _PASS_COST = 100  # of one more forward and backward pass, in tokens (about)
 _HEAD_SPREAD = 0.02  # of a fresh head's weights, as BERT's
 _NAMES = {"embedded_lm": "embedded_lm", "embedded_e5": "e5"}
-_TRAINED = {
+TRAINED = {
     "dilm": "fully fine-tuned",
     "lpft": "probed, then fully fine-tuned",
     "contrastive": "fine-tuned on pairs of rows, then probed",
@@ -61,7 +61,7 @@ class TransformerLearner:
     def title(self) -> str:
         """Whose weights, the recipe, and how they are computed with if not in float32."""
         narrow = " with bfloat16 products" if self._precision == "bfloat16" else ""
-        return f"{self.pretrained.title}, {_TRAINED[self.settings.recipe]}{narrow}"
+        return f"{self.pretrained.title}, {TRAINED[self.settings.recipe]}{narrow}"
 
     @property
     def identity(self) -> str:

@@ -65,6 +65,12 @@ class SelectionReport(Frozen):
     """Several sets, compared by learners that were trained on them."""
 
     @property
+    def tracked(self) -> dict[str, Any]:
+        """What MLflow records: of a playoff its summary, and not every trial."""
+        summary = None if self.playoff is None else self.playoff.summary
+        return self.model_dump(mode="json", exclude={"playoff"}) | {"playoff": summary}
+
+    @property
     def excluded_in_words(self) -> str:
         """How many candidates were excluded and why; empty if none."""
         reasons = ", ".join(f"{as_words(reason)} {n:,}" for reason, n in self.excluded.items())

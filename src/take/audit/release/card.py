@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from take.audit.audited import to_jsonl
 from take.audit.release.accuracy import headline, metric_name, score_table, scores
+from take.audit.release.recipes import in_words, training_code
 from take.reuse.records import flatten
 from take.rows.labelled import TEXT_COLUMNS, task_of
 from take.text.characters import Translation, is_misleading
-from take.text.format import count, percent
+from take.text.format import count, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,9 @@ def _template() -> Template:
     environment = Environment(  # noqa: S701 — Markdown, escaped by `inline` and `code`
         undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
-    environment.filters.update(inline=inline, code=code, count=count, percent=percent)
+    environment.filters.update(
+        inline=inline, code=code, count=count, percent=percent, plural=plural
+    )
     environment.globals.update(fenced=fenced, cells=cells)
     text = files(__package__).joinpath("card.md.j2").read_text(encoding="utf-8")
     return environment.from_string(text)
@@ -67,6 +70,7 @@ def _values(evidence: CardEvidence) -> dict[str, Any]:
         "seeds": [(name, value) for name, value in seeds.items() if name.endswith(".seed")],
         "sizes": evidence.distilled["label"].value_counts(),
         "accuracy": _accuracy(evidence),
+        "training": _training(evidence, texts),
         "origin": PureWindowsPath(origin).name if is_local else origin,
         "made": made,
     }
@@ -149,6 +153,29 @@ def _accuracy(evidence: CardEvidence) -> dict[str, Any] | None:
             ]
             for row in score_table(summary)
         ],
+    }
+
+
+def _training(evidence: CardEvidence, texts: Sequence[str]) -> dict[str, Any] | None:
+    """The recipe that did best, the figures of all, and code; None where none was tried."""
+    playoff = evidence.selection_report.playoff
+    if playoff is None or playoff.recipe is None:
+        return None
+    figures = ("accuracy", "fresh_accuracy")
+    return {
+        "playoff": playoff,
+        "best": playoff.recipe,
+        "words": in_words(playoff.recipe.learner),
+        "rows": [
+            [
+                code(trial.learner),
+                in_words(trial.learner),
+                *(percent(getattr(trial, name)) for name in figures),
+            ]
+            for trial in playoff.recipes
+        ],
+        "code": training_code(playoff.recipe.learner, texts),
+        "is_weighted": evidence.distilled["weight"].nunique() > 1,
     }
 
 

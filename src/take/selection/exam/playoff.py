@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,11 +58,32 @@ class Playoff(Frozen):
     winner: int
     recipes: tuple[Trial, ...] = ()
     """Ways to train, tried on the set that won."""
+    validation_rows: int | None = None
+    fresh_rows: int | None = None
 
     @property
     def recipe(self) -> Trial | None:
         """The recipe with the highest accuracy on validation rows; of equals, the first."""
         return max(self.recipes, key=lambda trial: trial.accuracy, default=None)
+
+    @property
+    def learners(self) -> list[str]:
+        """Those that were trained on every set."""
+        return list(dict.fromkeys(trial.learner for trial in self.trials))
+
+    @property
+    def sets(self) -> list[int]:
+        """Their numbers."""
+        return sorted({trial.set for trial in self.trials})
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What runs are compared by: the winner's figures by learner, and the best recipe."""
+        figures = {
+            figure: {name: self.mean(figure, self.winner, name) for name in self.learners}
+            for figure in ("accuracy", "fresh_accuracy")
+        }
+        return figures | ({"recipe": self.recipe.learner} if self.recipe else {})
 
     def mean(self, figure: str, number: int | None = None, learner: str | None = None) -> float:
         """A figure's mean over the first training of every set, or over all trials of one set.
@@ -149,7 +171,13 @@ def playoff(
             left = left[: (len(left) + 1) // 2]
     winner = left[0]
     recipes = [stored.of(sets[winner], winner, name, 0) for name in settings.recipes]
-    return Playoff(trials=tuple(trials), winner=winner, recipes=tuple(recipes))
+    return Playoff(
+        trials=tuple(trials),
+        winner=winner,
+        recipes=tuple(recipes),
+        validation_rows=len(judges.validation),
+        fresh_rows=len(judges.fresh),
+    )
 
 
 def _score(trials: Sequence[Trial], number: int) -> float:
