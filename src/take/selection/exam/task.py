@@ -106,7 +106,8 @@ def row_counts(n_free: int, settings: ExamSettings, fresh: int = 0) -> RowCounts
     """
     wanted = settings.exam_rows, settings.validation_rows, fresh
     share = min(1.0, n_free / sum(wanted))
-    return RowCounts(*(int(count * share) for count in wanted))
+    exam, validation, some = (int(count * share) for count in wanted)
+    return RowCounts(exam, validation, max(some, min(1, fresh)))
 
 
 def draw_rows(
