@@ -270,3 +270,11 @@ def test_where_all_is_reused_nothing_was_calibrated():
     table = made(*(StageCost(stage=stage, reused=True) for stage in STAGES)).table()
     assert "calibrated" not in table
     assert re.search(r"total +seconds +nothing changed", table)
+
+
+def test_a_playoff_costs_its_searches_and_its_trainings():
+    one = seconds(job(), "select_rows")
+    assert seconds(job(searches=5), "select_rows") == pytest.approx(5 * one)
+    trained = seconds(job(searches=5, trainings=10), "select_rows") - 5 * one
+    assert trained == pytest.approx(10 * job().rates.pace * 1100 * 110 * 2e-4, rel=0.01)
+    assert "10 trainings" in by_stage(job(trainings=10))["selection"].decided_by

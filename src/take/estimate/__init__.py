@@ -37,6 +37,7 @@ from take.reuse.hooks import check_request
 from take.reuse.records import Record, read_record
 from take.reuse.runner import reason_to_run
 from take.rows.labelled import class_sizes, text_columns
+from take.selection.selection_settings import SelectionSettings
 from take.text.format import duration, plural, size
 
 if TYPE_CHECKING:
@@ -203,6 +204,10 @@ class _Reader:
         quality = QualitySettings.model_validate(self._parameters("generation.quality"))
         verifier = VerifierSettings.model_validate(self._parameters("generation.verifier"))
         writes = "sample_and_screen" in running
+        selection = SelectionSettings.model_validate(self._parameters("distillation.selection"))
+        playoff = selection.exam.playoff
+        if not selection.judges:
+            playoff = playoff.model_copy(update={"sets": 0})
         if writes or ("embed_corpus" in running and missing):
             sample = (missing or strings)[:: 1 + len(missing or strings) // _SAMPLED_STRINGS]
             token_ids, _ = encoder.tokenise(sample)
@@ -242,6 +247,8 @@ class _Reader:
             canaries=canaries.planted + canaries.controls if canaries.planted else 0,
             texts_read=2 * quality.perplexity_rows,
             evaluations=fine_tuning.evaluations,
+            searches=max(1, playoff.sets),
+            trainings=playoff.transformer_trainings,
             tuned_rows=verifier.likely_reads(len(self.corpus), pairs=len(columns) > 1),
             plan=plan,
             ingestion_seconds=self._ingestion_seconds,

@@ -44,6 +44,7 @@ KEPT, LENGTH = 0.9, 0.8
 _CANARY_TOKENS, _ATTACKED_ROWS, _BFLOAT16 = 17, 192, 0.5  # of the audit's attack
 # A cross-encoder: seconds by byte of text (20 updates on mnli, on a busy machine), bytes on disk.
 _TUNED_BYTE, _TUNED_BYTES = 2e-4, 91_000_000
+_PLAYOFF_ROWS = 1100  # that a training reads: 100 updates of 8, and rows to predict
 _OTHER_NODE, _OTHER_BYTES = (0.2, 0.0, 0.0, 0.0, 0.0, 0.0), 50_000  # plots, reports, cards
 
 # Seconds on two cores of an AMD EPYC, fitted to runs on rotten_tomatoes, sst2, ag_news, mnli and
@@ -127,6 +128,8 @@ class Job:
     canaries: int
     texts_read: int  # for the pool's perplexity
     evaluations: int  # of fine-tuning
+    searches: int = 1  # for rows
+    trainings: int = 0  # of transformers in a playoff
     tuned_rows: int = 0  # that a cross-encoder reads in training, where one is likely
     plan: GenerationPlan | None = None  # where the language model is used
     ingestion_seconds: float | None = None  # where ingestion was done for the estimate
@@ -170,6 +173,9 @@ class Job:
         if step.name == "train_verifier":
             tuned_bytes = self.tuned_rows * self.text_bytes / self.rows
             usual += self.rates.pace * _TUNED_BYTE * tuned_bytes
+        if step.name == "select_rows":
+            trained_bytes = self.trainings * _PLAYOFF_ROWS * self.text_bytes / self.rows
+            usual = self.searches * usual + self.rates.pace * _TUNED_BYTE * trained_bytes
         if step.name in _MODEL_NODES:
             return usual + self._model_seconds(step.name)
         recorded = [record.cost.seconds for record in step.records if record.cost]
@@ -262,7 +268,8 @@ class Job:
             "verifier": f"{self.tuned_rows:,} rows read by a cross-encoder, if the probe is weak",
             "sampling": f"{self.rows_to_write:,} rows to write, if {KEPT:.0%} are kept",
             "pool quality": f"{self.texts_read} texts read by the language model",
-            "selection": f"{self.chosen:,} of {self.pool:,} rows",
+            "selection": f"{self.chosen:,} of {self.pool:,} rows"
+            + (f", {self.trainings} trainings of a transformer" if self.trainings else ""),
             "audit": f"{self.attacked_tokens:,} tokens read by the language model",
         }
         return reasons.get(stage, f"{self.rows:,} rows")

@@ -44,6 +44,22 @@ class PlayoffSettings(Frozen):
     fresh_rows: int = Field(default=500, ge=10)
     """Other training rows, which decide nothing: they show by how much the winner was lucky."""
 
+    @property
+    def transformer_trainings(self) -> int:
+        """Trainings of a transformer, which take nearly all of its time.
+
+        >>> PlayoffSettings(sets=5).transformer_trainings  # 5 and 3 of the sets, 2 recipes more
+        10
+        """
+        if self.sets < 2:
+            return 0
+        left, trained = self.sets, 0
+        for _ in range(self.rounds):
+            trained += left
+            left = (left + 1) // 2
+        judges = [name for name in self.learners if name.startswith("transformer")]
+        return trained * len(judges) + len(set(self.recipes) - set(judges))
+
 
 class ExamSettings(Frozen):
     """`params:distillation.selection.exam`: selection by the accuracy of surrogate models.
