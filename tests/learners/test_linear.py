@@ -94,7 +94,7 @@ def test_learners_in_a_selector_s_features_are_not_independent(
 def test_what_is_independent_depends_on_the_encoder_that_selects() -> None:
     own = {name for name, made in DEFAULTS.items() if not made.independent_of("embedded_e5")}
     words = {"lr", "lr_rows", "lr_phi", "siamese_lr", "siamese_lr_rows", "siamese_lr_phi"}
-    assert own == words | {"e5"}
+    assert own == words | {"e5", "e5_lpft"}
 
 
 def test_what_other_cells_counted_changes_nothing() -> None:
