@@ -14,7 +14,7 @@ from take.learners.base import Model
 from take.rows.labelled import LabelledRows
 from take.selection.exam import selector as selector_module
 from take.selection.exam import task as task_module
-from take.selection.exam.playoff import Judges, calibrated_loss, playoff
+from take.selection.exam.playoff import Trainers, calibrated_loss, playoff
 from take.selection.exam.selector import exam
 from take.selection.selection_settings import ExamSettings, PlayoffSettings, SelectionSettings
 from tests.selection.conftest import labelled_rows, make_selection_problem
@@ -53,13 +53,13 @@ class Counted:
     fit_to_convergence = None
 
 
-def judges(killed_in: int | None = None, validation: int = 5) -> Judges:
+def trainers(killed_in: int | None = None, validation: int = 5) -> Trainers:
     rows = [labelled_rows(90, 3, np.random.default_rng(seed)) for seed in (validation, 6)]
     learner = make_learner(DEFAULTS["char_lr"], Shared())
-    return Judges({"char_lr": Counted(learner, killed_in)}, *rows)
+    return Trainers({"char_lr": Counted(learner, killed_in)}, *rows)
 
 
-def counted(of: Judges) -> list[int]:
+def counted(of: Trainers) -> list[int]:
     return of.learners["char_lr"].fits
 
 
@@ -77,7 +77,7 @@ def sets() -> list[TrainingRows]:
 
 def test_the_set_with_right_labels_wins(sets):
     for order in ([0, 1, 2, 3, 4], [3, 4, 0, 1, 2]):
-        result = playoff([sets[number] for number in order], judges(), settings())
+        result = playoff([sets[number] for number in order], trainers(), settings())
         assert order[result.winner] == 3
         assert result.mean("fresh_accuracy", result.winner) > result.mean("fresh_accuracy") + 0.1
 
@@ -86,7 +86,7 @@ def test_the_set_with_right_labels_wins(sets):
     ("rounds", "times"), [(1, [1] * 5), (2, [1, 1, 2, 2, 2]), (3, [1, 1, 2, 3, 3])]
 )
 def test_the_better_half_is_trained_again(sets, rounds, times):
-    result = playoff(sets, judges(), settings(rounds=rounds))
+    result = playoff(sets, trainers(), settings(rounds=rounds))
     trained = Counter(trial.set for trial in result.trials)
     assert sorted(trained.values()) == times
     assert trained[result.winner] == rounds
@@ -96,22 +96,22 @@ def test_the_better_half_is_trained_again(sets, rounds, times):
 
 
 def test_killed_it_resumes_with_the_trainings_that_are_done(sets, tmp_path: Path):
-    whole = playoff(sets, judges(), settings())
+    whole = playoff(sets, trainers(), settings())
     with pytest.raises(KeyboardInterrupt):
-        playoff(sets, judges(killed_in=4), settings(), tmp_path)
-    rest = judges()
+        playoff(sets, trainers(killed_in=4), settings(), tmp_path)
+    rest = trainers()
     assert playoff(sets, rest, settings(), tmp_path) == whole
     assert len(counted(rest)) == len(whole.trials) - 4
-    again = judges()
+    again = trainers()
     assert playoff(sets, again, settings(), tmp_path) == whole
     assert counted(again) == []
-    other = judges(validation=7)  # other validation rows are another playoff
+    other = trainers(validation=7)  # other validation rows are another playoff
     playoff(sets, other, settings(), tmp_path)
     assert len(counted(other)) == len(whole.trials)
 
 
 def test_the_summary_is_of_the_winner_and_the_best_recipe(sets):
-    result = playoff(sets[:3], judges(), settings(rounds=1))
+    result = playoff(sets[:3], trainers(), settings(rounds=1))
     assert (result.validation_rows, result.fresh_rows) == (90, 90)
     won = result.trials[result.winner]
     figures = {name: {"char_lr": getattr(won, name)} for name in ("accuracy", "fresh_accuracy")}
@@ -195,7 +195,7 @@ def test_killed_in_a_playoff_the_searches_are_kept(tmp_path: Path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Judges, "trial", killed)
+        patched.setattr(Trainers, "trial", killed)
         with pytest.raises(KeyboardInterrupt):
             exam(problem, SETTINGS, tmp_path)
     assert len(list(tmp_path.glob("exam-*.safetensors"))) == 3

@@ -206,7 +206,7 @@ class _Reader:
         writes = "sample_and_screen" in running
         selection = SelectionSettings.model_validate(self._parameters("distillation.selection"))
         playoff = selection.exam.playoff
-        if not selection.judges:
+        if not selection.playoff_learners:
             playoff = playoff.model_copy(update={"sets": 0})
         if writes or ("embed_corpus" in running and missing):
             sample = (missing or strings)[:: 1 + len(missing or strings) // _SAMPLED_STRINGS]

@@ -238,7 +238,7 @@ class _Run:
             "evaluation_rows": evaluation_rows,
             "updates": updates,
             "independent": settings.independent_of(self._experiment.shared.encoder)
-            and planned.learner not in self._grid.settings.baselines.selection.judges,
+            and planned.learner not in self._grid.settings.baselines.selection.playoff_learners,
             "learner_title": learner.title,
             "set_seconds": round(made.seconds, 3),
             "fingerprint": fingerprint,

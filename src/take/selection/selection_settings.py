@@ -14,7 +14,7 @@ Scope = Literal["class", "global"]
 ClassMass = Literal["even", "corpus", "weights"]
 Plan = Literal["nearest", "entropic"]
 SurrogateName = Literal["phi", "tfidf", "joint", "centred", "words"]
-JudgeName = Literal["transformer_lpft", "transformer", "textcnn", "textrnn", "char_lr"]
+PlayoffLearner = Literal["transformer_lpft", "transformer", "textcnn", "textrnn", "char_lr"]
 RecipeName = Literal["transformer_lpft", "transformer_contrastive", "transformer"]
 UNCOUPLED = ("kmeans", "random")
 """Selectors that transport nothing, so that no prior coupling can act on them."""
@@ -29,7 +29,9 @@ class PlayoffSettings(Frozen):
 
     sets: int = Field(default=0, ge=0, le=100)
     """Searches, each with its own exam rows; fewer than 2: no playoff."""
-    learners: tuple[JudgeName, ...] = Field(default=("transformer_lpft", "textcnn"), min_length=1)
+    learners: tuple[PlayoffLearner, ...] = Field(
+        default=("transformer_lpft", "textcnn"), min_length=1
+    )
     """Each is trained on every set."""
     recipes: tuple[RecipeName, ...] = (
         "transformer_lpft",
@@ -57,8 +59,8 @@ class PlayoffSettings(Frozen):
         for _ in range(self.rounds):
             trained += left
             left = (left + 1) // 2
-        judges = [name for name in self.learners if name.startswith("transformer")]
-        return trained * len(judges) + len(set(self.recipes) - set(judges))
+        transformers = [name for name in self.learners if name.startswith("transformer")]
+        return trained * len(transformers) + len(set(self.recipes) - set(transformers))
 
 
 class ExamSettings(Frozen):
@@ -174,10 +176,10 @@ class SelectionSettings(Frozen):
     exam: ExamSettings = ExamSettings()
 
     @property
-    def judges(self) -> tuple[str, ...]:
+    def playoff_learners(self) -> tuple[str, ...]:
         """Learners that a playoff chooses by: they are not independent of the selector.
 
-        >>> SelectionSettings(exam=ExamSettings(playoff=PlayoffSettings(sets=2))).judges
+        >>> SelectionSettings(exam=ExamSettings(playoff=PlayoffSettings(sets=2))).playoff_learners
         ('transformer_lpft', 'textcnn')
         """
         final = self.exam.playoff

@@ -58,7 +58,7 @@ def test_only_take_itself_has_a_playoff(monkeypatch):
     playoff = {"sets": 2, "learners": ("char_lr",), "recipes": (), "fresh_rows": 10}
     exam = EXAM.selection.exam.model_dump() | {"playoff": playoff}
     settings = BaselineSettings(selection=SelectionSettings(exam=exam))
-    assert settings.selection.judges == ("char_lr",)
+    assert settings.selection.playoff_learners == ("char_lr",)
     playoffs = []
 
     def choose(name):

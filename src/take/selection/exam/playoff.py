@@ -103,7 +103,7 @@ class Playoff(Frozen):
 
 
 @dataclass(frozen=True)
-class Judges:
+class Trainers:
     """The learners, and the rows that their models predict."""
 
     learners: Mapping[str, Learner]
@@ -148,7 +148,7 @@ def calibrated_loss(logits: Float64, labels: Int64, weights: Float64) -> float:
 
 def playoff(
     sets: Sequence[TrainingRows],
-    judges: Judges,
+    trainers: Trainers,
     settings: PlayoffSettings,
     work: Path | None = None,
 ) -> Playoff:
@@ -157,7 +157,7 @@ def playoff(
     Every round trains what is left once more, with another seed, and keeps the better half. The
     recipes are trained on the set that won.
     """
-    stored = _Trials(work, judges)
+    stored = _Trials(work, trainers)
     trials: list[Trial] = []
     left = list(range(len(sets)))
     for training in range(settings.rounds):
@@ -175,8 +175,8 @@ def playoff(
         trials=tuple(trials),
         winner=winner,
         recipes=tuple(recipes),
-        validation_rows=len(judges.validation),
-        fresh_rows=len(judges.fresh),
+        validation_rows=len(trainers.validation),
+        fresh_rows=len(trainers.fresh),
     )
 
 
@@ -187,22 +187,22 @@ def _score(trials: Sequence[Trial], number: int) -> float:
 class _Trials:
     """Trials, each kept under a digest of all that it depends on."""
 
-    def __init__(self, work: Path | None, judges: Judges) -> None:
-        self._judges = judges
+    def __init__(self, work: Path | None, trainers: Trainers) -> None:
+        self._trainers = trainers
         self._store = None if work is None else KeyedStore(work, "the learner is trained again")
-        self._rows = _digest(judges.validation, judges.fresh)
+        self._rows = _digest(trainers.validation, trainers.fresh)
 
     def of(self, rows: TrainingRows, number: int, name: str, training: int) -> Trial:
         """A stored trial, or a new one."""
         if self._store is None:
-            return self._judges.trial(rows, number, name, training)
-        learner = self._judges.learners[name]
+            return self._trainers.trial(rows, number, name, training)
+        learner = self._trainers.learners[name]
         texts = [list(column) for column in rows.texts.columns]
         key = [learner.identity, texts, rows.labels.tolist(), training, self._rows]
         file = f"trial-{value_digest(key)[:24]}.json"
         found = self._store.read_value(file, Trial.model_validate)
         if found is None:
-            found = self._judges.trial(rows, number, name, training)
+            found = self._trainers.trial(rows, number, name, training)
             self._store.write_value(file, found.model_dump())
         return found.model_copy(update={"set": number, "learner": name})
 

@@ -15,7 +15,7 @@ from take.rows.arrays import Int64
 from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import LabelledRows
 from take.rows.random import rng
-from take.selection.exam.playoff import Judges, Playoff, playoff
+from take.selection.exam.playoff import Playoff, Trainers, playoff
 from take.selection.exam.search import HISTORY_COLUMNS, SWAPS
 from take.selection.exam.store import StateStore, clear_states
 from take.selection.exam.task import (
@@ -134,7 +134,7 @@ def _decided(
     even = _at_same_mass(replace(validation, weights=None), problem)
     part = np.sort(rng(0, "playoff rows").permutation(len(even))[: settings.validation_rows])
     begun = time.perf_counter()
-    decided = playoff(sets, Judges(learners, even.take(part), fresh), settings, work)
+    decided = playoff(sets, Trainers(learners, even.take(part), fresh), settings, work)
     for name in settings.learners:
         _logger.info(
             "Playoff of %d sets, %s: the chosen set has %.1f %% on validation rows and %.1f %% on "
