@@ -167,6 +167,17 @@ def test_exam_rows_have_the_lengths_asked_for(monkeypatch):
     assert shortest[0] >= middle > shortest[1]
 
 
+@pytest.mark.encoder
+def test_recipes_are_tried_on_the_only_set():
+    problem = make_selection_problem((4, 4, 4))
+    one = exam(problem, replaced(sets=1, recipes=("transformer_lpft",)))
+    (tried,) = one.playoff.recipes
+    assert (tried.learner, tried.set, one.playoff.trials) == ("transformer_lpft", 0, ())
+    assert one.playoff.recipe == tried
+    assert one.playoff.summary["recipe"] == "transformer_lpft"
+    assert exam(problem, replaced(sets=1)).playoff is None
+
+
 def test_fresh_rows_decide_nothing(monkeypatch):
     """With the labels of fresh rows changed, the same set wins, and only its report differs."""
     problem = make_selection_problem((4, 4, 4))

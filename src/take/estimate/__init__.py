@@ -206,8 +206,8 @@ class _Reader:
         writes = "sample_and_screen" in running
         selection = SelectionSettings.model_validate(self._parameters("distillation.selection"))
         playoff = selection.exam.playoff
-        if not selection.playoff_learners:
-            playoff = playoff.model_copy(update={"sets": 0})
+        if selection.selector != "exam":
+            playoff = selection.exam.without_playoff().playoff
         if writes or ("embed_corpus" in running and missing):
             sample = (missing or strings)[:: 1 + len(missing or strings) // _SAMPLED_STRINGS]
             token_ids, _ = encoder.tokenise(sample)

@@ -155,12 +155,12 @@ def playoff(
     """Train the learners on the sets and choose one; trials in the `work` folder are reused.
 
     Every round trains what is left once more, with another seed, and keeps the better half. The
-    recipes are trained on the set that won.
+    recipes are trained on the set that won, or on the only one.
     """
     stored = _Trials(work, trainers)
     trials: list[Trial] = []
     left = list(range(len(sets)))
-    for training in range(settings.rounds):
+    for training in range(settings.rounds if len(sets) > 1 else 0):
         for number in left:
             for name in settings.learners:
                 trials.append(stored.of(sets[number], number, name, training))

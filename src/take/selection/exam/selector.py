@@ -45,10 +45,11 @@ def exam(
     chooses.
     """
     limits = _affordable(settings, len(problem.pool))
-    if problem.previous is not None:
-        limits = limits.without_playoff()  # nearly all rows are the previous ones
     final = limits.playoff
-    counts = {"fresh": final.fresh_rows if final.sets > 1 else 0}
+    if problem.previous is not None:  # nearly all rows are the previous ones
+        final = final.model_copy(update={"sets": 1})
+    trains = final.sets > 1 or bool(final.recipes)
+    counts = {"fresh": final.fresh_rows if trains else 0}
     free = _of_length(problem, limits.length_quantiles)
     if row_counts(len(free), limits, **counts).exam < limits.fewest_rows:
         return _without_exam(problem, settings, len(free))
@@ -86,7 +87,7 @@ def exam(
     ]
     results = [_searched(task, limits, work) for task in tasks]
     winner, decided = 0, None
-    if len(results) > 1:
+    if trains:
         fresh = problem.corpus.take(drawn.fresh)
         decided = _decided(results, problem, validation, fresh, final, work)
         winner = decided.winner
@@ -120,7 +121,7 @@ def _decided(
     settings: PlayoffSettings,
     work: Path | None,
 ) -> Playoff:
-    """The playoff between the rows of several searches."""
+    """The playoff between the rows of several searches, and recipes tried on the chosen ones."""
     shared, pairs = Shared(), len(validation.texts) == 2
     learners: dict[str, Learner] = {}
     for name in (*settings.learners, *settings.recipes):
@@ -135,21 +136,29 @@ def _decided(
     part = np.sort(rng(0, "playoff rows").permutation(len(even))[: settings.validation_rows])
     begun = time.perf_counter()
     decided = playoff(sets, Trainers(learners, even.take(part), fresh), settings, work)
-    for name in settings.learners:
+    for learner in decided.learners:
         _logger.info(
             "Playoff of %d sets, %s: the chosen set has %.1f %% on validation rows and %.1f %% on "
             "fresh rows (all sets: %.1f %%, %.1f %%).",
             len(sets),
-            name,
+            learner,
             *(
-                100 * decided.mean(figure, number, name)
+                100 * decided.mean(figure, number, learner)
                 for number in (decided.winner, None)
                 for figure in ("accuracy", "fresh_accuracy")
             ),
         )
-    _logger.info(
-        "Playoff: %d trainings in %.0f s.", len(decided.trials), time.perf_counter() - begun
-    )
+    if decided.recipe:
+        _logger.info(
+            "Of %d recipes for training on the rows, %s is best on validation rows of the training "
+            "split: %.1f %%, and %.1f %% on fresh rows.",
+            len(decided.recipes),
+            decided.recipe.learner,
+            100 * decided.recipe.accuracy,
+            100 * decided.recipe.fresh_accuracy,
+        )
+    trained, seconds = len(decided.trials) + len(decided.recipes), time.perf_counter() - begun
+    _logger.info("Learners were trained on the rows %d times, in %.0f s.", trained, seconds)
     return decided
 
 
