@@ -58,10 +58,10 @@ def backend(name: BackendName) -> Encode:
     """Tokenising, batching and running, as `embed_corpus` does, without its cache."""
     with TemporaryDirectory() as folder:
         encoder = Encoder(EncoderSettings(backend=name), Path(folder))
-    tokenizer, loaded = encoder.tokenizer(), encoder.backend
+    loaded = encoder.backend
 
     def encode(texts: Sequence[str]) -> np.ndarray:
-        token_ids, _ = tokenizer(texts)
+        token_ids, _ = encoder.tokenise(texts)
         vectors = np.empty((len(texts), encoder.model.dimension), dtype=np.float32)
         for batch, batch_vectors in loaded.encode(
             equal_length_batches(token_ids, loaded.batch_tokens)

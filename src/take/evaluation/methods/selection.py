@@ -111,10 +111,9 @@ class Selection:
             "tempering": self.tempering,
             "class_mass": self.class_mass,
             "seed": seed,
+            "exam": None if self.playoff else settings.selection.exam.without_playoff(),
         }
         given = {name: value for name, value in changes.items() if value is not None}
-        if not self.playoff:
-            given["exam"] = settings.selection.exam.without_playoff()
         choice = settings.selection.model_copy(update=given)
         candidates = CANDIDATES[self.candidates](material, seed)
         if candidates.unseen is None and choice.selector == "exam":
