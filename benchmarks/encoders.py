@@ -5,9 +5,9 @@
 `exam` chooses 20 rows of each class from real train rows, once with φ of each encoder, with the
 same candidates, exam rows, validation rows and κ (uniform). Learners trained on the chosen rows
 are tested on other train rows; the evaluation split is never read. A seed draws all four kinds of
-rows anew from one sample of the corpus, so that every text is encoded once; no row is related to a
+rows again from one sample of the corpus, so that every text is encoded once; no row is related to a
 row of another kind. Two rows are for comparison: candidates drawn at random, and the first
-encoder with exam rows drawn anew, which shows what the choice of exam rows does by itself.
+encoder with exam rows drawn again, which shows what the choice of exam rows does by itself.
 """
 
 from __future__ import annotations
