@@ -33,7 +33,13 @@ DISTILLATION = {
     "budget": "${runtime_params:budget,5/class}",
     "selection": {
         "selector": "exam",
-        "exam": {"exam_rows": 40, "validation_rows": 20, "fewest_rows": 20, "max_sweeps": 4},
+        "exam": {
+            "exam_rows": 40,
+            "validation_rows": 20,
+            "fewest_rows": 20,
+            "max_sweeps": 4,
+            "playoff": {"recipes": []},
+        },
     },
     "description": {"sample_rows": 100, "lineage_rows": 10},
 }

@@ -186,7 +186,7 @@ def test_fresh_rows_decide_nothing(monkeypatch):
 
     def shifted(rows: LabelledRows, index) -> LabelledRows:
         taken = real(rows, index)
-        if len(index) == PLAYOFF["fresh_rows"]:
+        if len(index) == EXAM["validation_rows"] // 4:  # fresh rows
             return replace(taken, labels=(taken.labels + 1) % 3)
         return taken
 

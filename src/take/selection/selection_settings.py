@@ -41,7 +41,8 @@ class PlayoffSettings(Frozen):
     validation_rows: int = Field(default=500, ge=10)
     """Of the validation rows, those that decide."""
     fresh_rows: int = Field(default=500, ge=10)
-    """Other training rows, which decide nothing: they show by how much the winner was lucky."""
+    """Other training rows, which decide nothing: they show by how much the winner was lucky. At
+    most a quarter of the validation rows of the search."""
 
     @property
     def transformer_trainings(self) -> int:

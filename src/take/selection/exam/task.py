@@ -101,9 +101,14 @@ class DrawnRows(NamedTuple):
 def row_counts(n_free: int, settings: ExamSettings, fresh: int = 0) -> RowCounts:
     """As many as the settings say; with fewer training rows all shrink in proportion.
 
+    Fresh rows decide nothing, so they are at most a quarter of the validation rows.
+
     >>> row_counts(24, ExamSettings(exam_rows=20, validation_rows=10))
     RowCounts(exam=16, validation=8, fresh=0)
+    >>> row_counts(24, ExamSettings(exam_rows=20, validation_rows=10), fresh=500)
+    RowCounts(exam=15, validation=7, fresh=1)
     """
+    fresh = min(fresh, max(1, settings.validation_rows // 4))
     wanted = settings.exam_rows, settings.validation_rows, fresh
     share = min(1.0, n_free / sum(wanted))
     exam, validation, some = (int(count * share) for count in wanted)
