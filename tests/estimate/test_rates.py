@@ -133,6 +133,7 @@ def test_only_what_runs_is_measured_and_cached_strings_are_not_encoded(
             "encoder": encoder,
             "language_model": language_model,
             "params:distillation.budget": "5/class",
+            "params:distillation.selection": {},
             "params:generation.sampling": SAMPLING.model_dump(),
             "params:generation.fine_tuning": TUNING.model_dump(),
             "params:generation.quality": {},
