@@ -100,3 +100,12 @@ def test_the_report_shows_every_set_and_what_the_choice_gained() -> None:
 
 def test_the_report_says_nothing_where_there_was_no_playoff() -> None:
     assert "compared by training" not in page(None).all_words()
+
+
+def test_recipes_without_a_playoff_are_shown_and_no_table_of_sets() -> None:
+    one = decided().model_copy(update={"trials": ()})
+    words = page(one).all_words()
+    assert "transformer_lpft did best on validation rows: 88.0 %" in words
+    assert "sets of rows, compared" not in words
+    assert "did best on validation rows" not in page(decided(recipes=())).all_words()
+    assert "`transformer_lpft`" in section(card(one), TITLE)
