@@ -98,6 +98,11 @@ class ExamSettings(Frozen):
     """Sweeps without a lower validation loss before the search ends."""
     playoff: PlayoffSettings = PlayoffSettings()
 
+    def without_recipes(self) -> ExamSettings:
+        """The same with no way to train tried on the rows."""
+        none = self.playoff.model_copy(update={"recipes": ()})
+        return self.model_copy(update={"playoff": none})
+
     def without_playoff(self) -> ExamSettings:
         """The same with a single search, and nothing trained on its rows."""
         none = self.playoff.model_copy(update={"sets": 0, "recipes": ()})

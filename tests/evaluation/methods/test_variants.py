@@ -55,7 +55,7 @@ def test_only_the_weights_of_the_named_kernel_are_computed(name):
 
 def test_only_take_itself_has_a_playoff(monkeypatch):
     """Each variant makes one search, as `take_exam` does: compared with it, one part differs."""
-    playoff = {"sets": 2, "learners": ("char_lr",), "recipes": (), "fresh_rows": 10}
+    playoff = {"sets": 2, "learners": ("char_lr",), "recipes": ("transformer",)}
     exam = EXAM.selection.exam.model_dump() | {"playoff": playoff}
     settings = BaselineSettings(selection=SelectionSettings(exam=exam))
     assert settings.selection.playoff_learners == ("char_lr",)
@@ -73,6 +73,7 @@ def test_only_take_itself_has_a_playoff(monkeypatch):
     for name in ("take", "take_exam", "take_without_kappa"):
         method(name)(make_material(), settings, 0)
     assert [found is not None for found in playoffs] == [True, False, False]
+    assert playoffs[0].recipes == ()  # a grid trains learners of its own
     one = method("take_exam")(make_material(), EXAM, 0)
     assert method("take_exam")(make_material(), settings, 0).digest == one.digest
 

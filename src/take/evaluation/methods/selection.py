@@ -106,12 +106,13 @@ class Selection:
 
     def __call__(self, material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
         """The chosen candidates, class by class, each with weight 1."""
+        exam = settings.selection.exam
         changes = {
             "selector": self.selector,
             "tempering": self.tempering,
             "class_mass": self.class_mass,
             "seed": seed,
-            "exam": None if self.playoff else settings.selection.exam.without_playoff(),
+            "exam": exam.without_recipes() if self.playoff else exam.without_playoff(),
         }
         given = {name: value for name, value in changes.items() if value is not None}
         choice = settings.selection.model_copy(update=given)
