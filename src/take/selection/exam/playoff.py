@@ -1,8 +1,8 @@
 """A playoff: several sets of rows, compared by learners that are trained on them (METHOD §3).
 
 Surrogates are solved in closed form, so a search takes seconds, but they are linear. Sets that are
-equal for them differ by several points once a transformer is fine-tuned on them. So several
-searches are made, and the set with the lowest loss wins,
+equal for them may differ for a network or a fine-tuned transformer. So several searches can be
+made, and the set with the lowest loss wins,
 
     s(S) = mean over learners and trainings of  min_τ Σ_n w_n CE(f_S(x_n) / τ, y_n),
 
