@@ -37,6 +37,7 @@ _VARIANT = "take_"
 _KERNEL = "take_kernel_"
 _VARIANTS = {
     "take_without_kappa": "κ: every row weighs the same",
+    "take_long": "exam rows of the longer half of the training rows",
     "take_unfiltered": "label filter: off",
     "take_real": "pool: real rows instead of generated ones",
     "take_exam": "one search, without a playoff, as all variants",

@@ -78,6 +78,22 @@ def test_only_take_itself_has_a_playoff(monkeypatch):
     assert method("take_exam")(make_material(), settings, 0).digest == one.digest
 
 
+def test_take_long_draws_long_exam_rows(monkeypatch):
+    quantiles = []
+
+    def choose(name):
+        def chosen(problem, choice, work):
+            quantiles.append(choice.exam.length_quantiles)
+            return SELECTORS[name](problem, choice, work)
+
+        return chosen
+
+    monkeypatch.setattr(selection_module, "selector", choose)
+    for name in ("take_exam", "take_long"):
+        method(name)(make_material(), EXAM, 0)
+    assert quantiles == [(0.0, 1.0), (0.5, 1.0)]
+
+
 def test_variants_are_computed_on_demand():
     def never(*_):
         raise AssertionError

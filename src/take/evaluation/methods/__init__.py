@@ -41,6 +41,7 @@ METHODS: dict[str, Method] = {
     "take_without_kappa": Selection(tempering=0.0),
     "take_raw_kappa": Selection(class_mass="weights"),
     "take_unfiltered": Selection(candidates="unfiltered"),
+    "take_long": Selection(length_quantiles=(0.5, 1.0)),
     "take_real": Selection(candidates="corpus"),
     **{f"take_kernel_{name}": Selection(kernel=name) for name in get_args(KernelName)},
     **{f"take_{name}": Selection(selector=name) for name in SELECTORS},

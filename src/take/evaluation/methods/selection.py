@@ -102,11 +102,14 @@ class Selection:
     class_mass: ClassMass | None = None
     kernel: str | None = None  # κ by this temporal kernel, rather than the material's weights
     candidates: CandidatesName = "pool"
+    length_quantiles: tuple[float, float] | None = None  # of exam rows
     playoff: bool = False  # as the settings say; variants are compared without, by one search each
 
     def __call__(self, material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
         """The chosen candidates, class by class, each with weight 1."""
         exam = settings.selection.exam
+        if self.length_quantiles is not None:
+            exam = exam.model_copy(update={"length_quantiles": self.length_quantiles})
         changes = {
             "selector": self.selector,
             "tempering": self.tempering,
