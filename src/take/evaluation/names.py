@@ -15,6 +15,8 @@ METHODS = {
     CONSTANT: "no rows: always predicts the most frequent class of the training split",
     RANDOM: "rows drawn at random, as many of each class",
     "random_unstratified": "rows drawn at random, whatever their classes",
+    "random_long": "random rows of the longer half of each class",
+    "kmeans_long": "k-means among the longer half of each class",
     "eda": "random rows, each with nine copies altered by EDA (Wei & Zou 2019)",
     "herding": "rows whose mean follows that of their class",
     "kcenters": "rows that leave none far away",

@@ -31,6 +31,15 @@ def text_columns(rows: pd.DataFrame) -> list[list[str]]:
     return [rows[column].tolist() for column in TEXT_COLUMNS[task_of(rows)]]
 
 
+def text_lengths(columns: Sequence[Sequence[str]]) -> Int64:
+    """The characters of each row, of all its texts.
+
+    >>> text_lengths([["dull", "a film"], ["", "it"]]).tolist()
+    [4, 8]
+    """
+    return np.array([sum(map(len, row)) for row in zip(*columns, strict=True)], dtype=np.int64)
+
+
 def class_names(rows: pd.DataFrame) -> list[str]:
     """Label names by id."""
     return list(rows.groupby("label")["label_name"].first())

@@ -8,7 +8,7 @@ from take.evaluation.methods import method
 from take.evaluation.methods.corpus_rows import farthest_first, herd, nearest_rows
 from take.evaluation.methods.material import BaselineSettings, EdaSettings
 from take.rows.blocks import ArrayBlocks
-from take.rows.labelled import LabelledRows
+from take.rows.labelled import LabelledRows, text_lengths
 from take.selection.selection_settings import ExamSettings, SelectionSettings
 from take.selection.selectors import SELECTORS
 from tests.evaluation.methods.conftest import labelled, make_material
@@ -16,7 +16,7 @@ from tests.evaluation.methods.conftest import labelled, make_material
 SETTINGS = BaselineSettings(
     selection=SelectionSettings(exam=ExamSettings(exam_rows=40, validation_rows=20, fewest_rows=10))
 )
-FROM_CORPUS = ["random", "herding", "kcenters", "kmeans", "take_real"]
+FROM_CORPUS = ["random", "random_long", "kmeans_long", "herding", "kcenters", "kmeans", "take_real"]
 FROM_POOL = ["kmeans_pool", "take", "take_without_kappa", "take_kernel_last"]
 SOURCES = {
     **dict.fromkeys(FROM_CORPUS, "corpus"),
@@ -81,6 +81,19 @@ def test_unstratified_rows_may_miss_a_class():
     made = [method("random_unstratified")(material, SETTINGS, seed) for seed in range(20)]
     assert all(len(rows) == 3 for rows in made)
     assert {len(set(rows.labels.tolist())) for rows in made} >= {2, 3}
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("name", ["random_long", "kmeans_long"])
+def test_long_rows_are_of_the_longer_half_of_their_class(name, pairs):
+    material = make_material(pairs, budgets=(2, 1, 3))
+    lengths = text_lengths(material.corpus.texts)
+    made = method(name)(material, SETTINGS, seed=3)
+    for label in range(3):
+        median = np.median(lengths[material.members(label)])
+        assert (lengths[made.rows[made.labels == label]] >= median).all()
+    everything = make_material(pairs, budgets=tuple(np.bincount(material.corpus.labels)))
+    assert len(method(name)(everything, SETTINGS, seed=3)) == len(everything.corpus)
 
 
 def one_class(points, budget):

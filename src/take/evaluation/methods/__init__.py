@@ -9,6 +9,7 @@ from typing import get_args
 
 from take.errors import InputError, closest
 from take.evaluation.methods.corpus_rows import (
+    among_long,
     constant,
     full,
     herding,
@@ -29,6 +30,8 @@ METHODS: dict[str, Method] = {
     "constant": constant,
     "random": random,
     "random_unstratified": random_unstratified,
+    "random_long": among_long(random),
+    "kmeans_long": among_long(kmeans),
     "eda": eda,
     "herding": herding,
     "kcenters": kcenters,

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from take.evaluation.methods.material import BaselineSettings, Material, TrainingSet, taken_rows
+from take.evaluation.methods.material import (
+    BaselineSettings,
+    Material,
+    Method,
+    TrainingSet,
+    taken_rows,
+)
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, RowBlocks, block_bounds, map_blocks, squared_norms
+from take.rows.labelled import text_lengths
 from take.rows.random import rng
 from take.selection.centres import weighted_centres
 from take.transport.costs import squared_distances
@@ -124,6 +132,33 @@ def farthest_first(rows: RowBlocks, count: int, first: int) -> Int64:
         nearest[chosen[:step]] = -np.inf
         chosen[step] = nearest.argmax()
     return chosen
+
+
+def among_long(method: Method) -> Method:
+    """The method with the longer half of each class's rows alone, by characters.
+
+    It compares with `take_long`, which uses the same knowledge of what models will read.
+    """
+
+    def choose(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:
+        lengths = text_lengths(material.corpus.texts)
+        kept = [np.empty(0, dtype=np.int64)]
+        for label, budget in enumerate(material.budgets):
+            members = material.members(label)
+            order = members[np.argsort(-lengths[members], kind="stable")]
+            kept.append(order[: max(budget, (len(order) + 1) // 2)])
+        rows = np.sort(np.concatenate(kept))
+        long = replace(
+            material,
+            corpus=material.corpus.take(rows),
+            weights=material.weights[rows],
+            unseen=None,
+            related=None,
+        )
+        taken = method(long, settings, seed)
+        return taken if taken.rows is None else replace(taken, rows=rows[taken.rows])
+
+    return choose
 
 
 def kmeans(material: Material, settings: BaselineSettings, seed: int) -> TrainingSet:

@@ -13,7 +13,7 @@ import numpy as np
 from take.learners import DEFAULTS, Learner, Shared, Texts, TrainingRows, make_learner
 from take.rows.arrays import Int64
 from take.rows.blocks import ArrayBlocks
-from take.rows.labelled import LabelledRows
+from take.rows.labelled import LabelledRows, text_lengths
 from take.rows.random import rng
 from take.selection.exam.playoff import Playoff, Trainers, playoff
 from take.selection.exam.search import HISTORY_COLUMNS, SWAPS
@@ -106,8 +106,7 @@ def _of_length(problem: SelectionProblem, quantiles: tuple[float, float]) -> Int
     """The unseen rows whose length in characters is within these quantiles of them."""
     if quantiles == (0.0, 1.0):
         return problem.unseen
-    texts = problem.corpus.texts
-    lengths = np.array([sum(len(column[row]) for column in texts) for row in problem.unseen])
+    lengths = text_lengths(problem.corpus.texts)[problem.unseen]
     low, high = np.quantile(lengths, quantiles)
     kept: Int64 = problem.unseen[(low <= lengths) & (lengths <= high)]
     return kept
