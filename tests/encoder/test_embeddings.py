@@ -3,11 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from take.encoder.embeddings import Embeddings, MappedVectors, pair_features, unique_strings
-from take.rows.blocks import ArrayBlocks, map_blocks
+from take.rows.blocks import ArrayBlocks, block_bounds, map_blocks
 
 
 def unit(n: int, d: int, seed: int = 0) -> np.ndarray:
@@ -61,3 +62,25 @@ def test_saved_embeddings_map_back_block_by_block(tmp_path: Path) -> None:
 def test_array_blocks_read_what_is_in_the_array() -> None:
     array = unit(10, 4)
     np.testing.assert_array_equal(ArrayBlocks(array).read(3, 7), array[3:7])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_memory_does_not_grow_with_the_mapped_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mapped_megabytes() -> float:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("RssFile")).split()[1]) / 1024
+
+    monkeypatch.setattr("take.encoder.embeddings._MOST_HELD_BYTES", 2**22)
+    vectors = np.random.default_rng(0).standard_normal((65_536, 256), dtype=np.float32)
+    file = tmp_path / "embeddings.safetensors"
+    Embeddings(MappedVectors(vectors), np.arange(len(vectors))[:, None]).save(file)
+    rows = Embeddings.load(file)
+    most = before = mapped_megabytes()
+    for start, stop in block_bounds(len(vectors), 2048):
+        block, view = rows.read(start, stop), rows.strings.read(start, stop)
+        np.testing.assert_array_equal(block, vectors[start:stop])
+        np.testing.assert_array_equal(view, vectors[start:stop])
+        most = max(most, mapped_megabytes())
+    assert most - before < 24  # of 64

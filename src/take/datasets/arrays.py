@@ -25,9 +25,13 @@ class ArraysDataset(PathDataset[Any, Any]):
         return load_obj(self._dataclass)(**map_tensors(self._path))
 
     def save(self, data: Any) -> None:
-        """Write the fields."""
-        arrays = {field.name: np.asarray(getattr(data, field.name)) for field in fields(data)}
-        write_tensors(self._path, {name: TensorStream.of(array) for name, array in arrays.items()})
+        """Write the fields; a `TensorStream` is computed as it is written."""
+        values = {field.name: getattr(data, field.name) for field in fields(data)}
+        write_tensors(self._path, {name: _streamed(value) for name, value in values.items()})
+
+
+def _streamed(value: Any) -> TensorStream:
+    return value if isinstance(value, TensorStream) else TensorStream.of(np.asarray(value))
 
 
 class EmbeddingsDataset(PathDataset[Embeddings, Embeddings]):

@@ -15,12 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from take.reuse.tensors import TensorStream, map_tensors, write_tensors
+from take.reuse.tensors import TensorStream, map_tensors, release, write_tensors
 from take.rows.arrays import Float32
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, map_blocks
 
 # |u−v| of two texts that tokenise alike is rounding noise; scaling it up would make it a feature.
 _NO_DIFFERENCE = 1e-4
+_MOST_HELD_BYTES = 2**27
+"""Read of a mapped file before its memory is given back."""
 
 
 class VectorStore(RowBlocks, Protocol):
@@ -32,11 +34,33 @@ class VectorStore(RowBlocks, Protocol):
 
 
 class MappedVectors(ArrayBlocks):
-    """An array, or a memory-mapped one, as a `VectorStore`."""
+    """An array, or a memory-mapped one, as a `VectorStore`.
+
+    What was read of a mapped file is released now and then, so that memory does not grow with it.
+    """
+
+    def __init__(self, rows: Float32) -> None:
+        super().__init__(rows)
+        self._held_bytes = 0
+
+    def read(self, start: int, stop: int) -> Float32:
+        """The vectors start … stop-1."""
+        self._release()
+        return self._counted(super().read(start, stop))
 
     def take(self, indices: NDArray[np.int64]) -> Float32:
         """The vectors at these indices."""
-        return np.asarray(self._rows[indices], dtype=np.float32)
+        self._release()
+        return self._counted(np.asarray(self._rows[indices], dtype=np.float32))
+
+    def _counted(self, vectors: Float32) -> Float32:
+        self._held_bytes += vectors.nbytes
+        return vectors
+
+    def _release(self) -> None:
+        if self._held_bytes > _MOST_HELD_BYTES:
+            release(self._rows)
+            self._held_bytes = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ itself writes from arrays that are whole in memory and reads copies.
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,16 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
         return {name: _map(path, 8 + length, entry) for name, entry in header.items()}
     except (ValueError, KeyError, OverflowError, MemoryError) as error:
         raise AlteredArtifactError(f"{path} is not a whole safetensors file ({error})") from error
+
+
+def release(array: NDArray[Any]) -> None:
+    """Give back the memory in which a mapped file was read; its pages are read again when used.
+
+    Otherwise they stay for as long as no other program needs the memory, and count as this one's.
+    """
+    mapped: mmap.mmap | None = getattr(array, "_mmap", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _map(path: Path, data_start: int, entry: Mapping[str, Any]) -> NDArray[Any]:

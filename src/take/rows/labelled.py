@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from take.rows.arrays import Float64, Int64
-from take.rows.blocks import RowBlocks, rows_at
+from take.rows.blocks import RowBlocks, block_bounds, rows_at
 
 Task = Literal["single", "pair"]
 TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
@@ -69,6 +70,21 @@ def content_id(parts: Iterable[str]) -> str:
         digest.update(len(encoded).to_bytes(8, "little"))
         digest.update(encoded)
     return digest.hexdigest()
+
+
+def text_codes(rows: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.uint64]:
+    """64 bits of each row's key by its texts alone: different texts hardly ever have the same.
+
+    >>> codes = text_codes(pd.DataFrame({"text": ["a fine film", "dull", "dull "]}), ["text"])
+    >>> bool(codes[0] == codes[1]), bool(codes[1] == codes[2])
+    (False, True)
+    """
+    codes = np.empty(len(rows), dtype=np.uint64)
+    for start, stop in block_bounds(len(rows)):
+        texts = (rows[column].iloc[start:stop].tolist() for column in columns)
+        found = (int(content_id(parts)[:16], 16) for parts in zip(*texts, strict=True))
+        codes[start:stop] = np.fromiter(found, dtype=np.uint64, count=stop - start)
+    return codes
 
 
 def text_keys(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:

@@ -6,11 +6,13 @@ The influence matrix I(n, t) of Eq. 7 and 8 is the gradient norm of row n at che
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from take.rows.arrays import Float32, Int64
+from take.reuse.tensors import TensorStream
+from take.rows.arrays import Bools, Float32, Int64
 from take.rows.blocks import RowBlocks, map_blocks, squared_norms
 from take.scoring.scoring_inputs import ScoringError
 
@@ -22,10 +24,29 @@ class InfluenceMatrix:
     values: Float32  # (N, T)
 
 
+@dataclass(frozen=True)
+class InfluenceStream:
+    """The same before it is saved: computed a block at a time while the file is written."""
+
+    values: TensorStream  # (N, T)
+
+
 def influence_matrix(
     features: RowBlocks, labels: Int64, weights: Float32, biases: Float32, block_rows: int
 ) -> Float32:
-    """Gradient norm of every row at every checkpoint, an array (N, T).
+    """The blocks of `influence_blocks` as one array (N, T)."""
+    influence = np.empty((features.shape[0], len(biases)), dtype=np.float32)
+    filled = 0
+    for norms in influence_blocks(features, labels, weights, biases, block_rows):
+        influence[filled : filled + len(norms)] = norms
+        filled += len(norms)
+    return influence
+
+
+def influence_blocks(
+    features: RowBlocks, labels: Int64, weights: Float32, biases: Float32, block_rows: int
+) -> Iterator[Float32]:
+    """Gradient norm of every row at every checkpoint, (rows of the block, T) at a time.
 
     `weights` (T, C, d) and `biases` (T, C) are the probe's checkpoints.
 
@@ -35,16 +56,16 @@ def influence_matrix(
         I(n, t) = ‖p_t(x_n) − onehot(y_n)‖ · sqrt(‖φ(x_n)‖² + 1),
 
     where p_t = softmax(W_t φ + b_t) and the 1 is the bias. All T checkpoints of a block of rows
-    are one matrix product; memory is one block beyond the input and the result.
+    are one matrix product; memory is one block beyond the input.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> rows = ArrayBlocks(np.eye(2, dtype=np.float32))
     >>> weights, biases = np.zeros((1, 2, 2), np.float32), np.zeros((1, 2), np.float32)
-    >>> influence = influence_matrix(rows, np.array([0, 1]), weights, biases, block_rows=1)
-    >>> influence.round(6).tolist()  # ‖(½, −½)‖ · √2
-    [[1.0], [1.0]]
+    >>> blocks = influence_blocks(rows, np.array([0, 1]), weights, biases, block_rows=1)
+    >>> [block.round(6).tolist() for block in blocks]  # ‖(½, −½)‖ · √2
+    [[[1.0]], [[1.0]]]
     """
-    n_rows, n_features = features.shape
+    n_features = features.shape[1]
     T, C = biases.shape
     # Class-major columns: a sum over classes then adds contiguous runs of T numbers.
     stacked = np.ascontiguousarray(weights.transpose(2, 1, 0).reshape(n_features, C * T))
@@ -58,13 +79,11 @@ def influence_matrix(
         norms *= np.sqrt(squared_norms(block) + 1)[:, None]
         return norms
 
-    influence = np.empty((n_rows, T), dtype=np.float32)
-    filled = 0
+    is_flat = np.ones(T, dtype=np.bool_)
     for norms in map_blocks(gradient_norms, features, block_rows):
-        influence[filled : filled + len(norms)] = norms
-        filled += len(norms)
-    _refuse_flat_columns(influence)
-    return influence
+        is_flat &= ~norms.any(axis=0)
+        yield norms
+    _refuse_flat_columns(is_flat)
 
 
 def residual_norms(logits: Float32, labels: Int64) -> Float32:
@@ -99,12 +118,11 @@ def _over_classes(combine: np.ufunc, values: Float32) -> Float32:
     return result
 
 
-def _refuse_flat_columns(influence: Float32) -> None:
-    zero = ~influence.any(axis=0)
-    if zero.any():
+def _refuse_flat_columns(is_flat: Bools) -> None:
+    if is_flat.any():
         raise ScoringError(
             "every gradient is zero",
-            f"influence matrix, checkpoint {int(np.argmax(zero))}",
+            f"influence matrix, checkpoint {int(np.argmax(is_flat))}",
             "at least one row that is not fitted perfectly",
             "lower `learning_rate` or `epochs`; the probe has saturated",
         )

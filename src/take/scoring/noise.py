@@ -84,7 +84,7 @@ def make_noisy_copy(
     influence = influence_matrix(
         features, flipped, trajectory.weights, trajectory.biases, settings.block_rows
     )
-    flipped_norms = influence[is_flipped].mean(axis=0, dtype=np.float64)
+    flipped_norms = _means(influence, is_flipped)
     onset = memorisation_onset(flipped_norms)
     return NoisyCopy(
         labels=flipped,
@@ -92,7 +92,13 @@ def make_noisy_copy(
         trajectory=trajectory,
         influence=influence,
         flipped_norms=flipped_norms,
-        clean_norms=influence[~is_flipped].mean(axis=0, dtype=np.float64),
+        clean_norms=_means(influence, ~is_flipped),
         onset=onset,
         decay=settings.checkpoints / onset,
     )
+
+
+def _means(influence: Float32, rows: Bools) -> Float64:
+    """The mean of each column over some rows, without a copy of them."""
+    means: Float64 = influence.mean(axis=0, dtype=np.float64, where=rows[:, None])
+    return means

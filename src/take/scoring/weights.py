@@ -99,9 +99,8 @@ def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> RowSc
     [4.0, 1.333]
     """
     used = kernel > 0
-    influence, kernel = influence[:, used], kernel[used]
-    n_rows = len(influence)
-    column_sums = influence.sum(axis=0, dtype=np.float64)
+    kernel, n_rows = kernel[used], len(influence)
+    column_sums = influence.sum(axis=0, dtype=np.float64)[used]
     bad = ~(np.isfinite(column_sums) & (column_sums > 0))
     if bad.any():
         t = int(np.argmax(bad))
@@ -115,10 +114,10 @@ def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> RowSc
     floored = 0
     # Blocks keep the float64 copies small; I itself is N x T float32.
     for start, stop in block_bounds(n_rows):
-        normalised = influence[start:stop] / column_sums
+        normalised = influence[start:stop, used] / column_sums
         floored += int(np.count_nonzero(normalised < floor / n_rows))
         kappa[start:stop] = (1 / np.maximum(normalised, floor / n_rows)) @ kernel
-    return RowScores(kappa, floored, influence.size)
+    return RowScores(kappa, floored, n_rows * len(kernel))
 
 
 def capped_weights(scores: Float64, cap: float) -> Float64:

@@ -80,7 +80,7 @@ def unseen_rows(
     """
     for roles in (("trained", "validation"), ("trained",)):
         used = generator_rows.loc[generator_rows["role"].isin(roles), "id"]
-        seen = related.to(np.flatnonzero(corpus["id"].isin(set(used))))
+        seen = related.to(np.flatnonzero(corpus["id"].isin(used)))
         unseen = np.flatnonzero(~seen & ~related.common)
         if len(unseen) >= wanted:
             break

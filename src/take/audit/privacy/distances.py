@@ -27,7 +27,7 @@ from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import ArrayBlocks
-from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of, text_keys
+from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of, text_codes
 from take.rows.nearest import NO_DRAW, Closest, closest_rows
 from take.rows.random import rng
 
@@ -61,13 +61,13 @@ def measure_tables(
 ) -> DistancesReport:
     """Distances of rows of the pool, by table; nothing where no class has rows on both sides."""
     roles, was_used = generator_rows["role"], generator_rows["read"] > 0
-    is_member = corpus["id"].isin(set(generator_rows.loc[was_used, "id"])).to_numpy()
+    is_member = corpus["id"].isin(generator_rows.loc[was_used, "id"]).to_numpy()
     # Neither rows that were added later, nor rows that were excluded for their weights.
-    randomly_held_out = set(generator_rows.loc[roles.isin(["validation", "unread"]), "id"])
+    randomly_held_out = generator_rows.loc[roles.isin(["validation", "unread"]), "id"]
     is_other = corpus["id"].isin(randomly_held_out).to_numpy()
-    keys = text_keys(corpus, TEXT_COLUMNS[task_of(corpus)])
+    codes = text_codes(corpus, TEXT_COLUMNS[task_of(corpus)])
     # The model has read a text that is in the corpus twice, under two labels, in either row.
-    was_read = keys.isin(set(keys[is_member])).to_numpy()
+    was_read = np.isin(codes, codes[is_member])
     labels = class_ids(corpus)
     random = rng(settings.seed, "distance sample")
     members = _sample(np.flatnonzero(is_member), _MOST_ROWS, random)

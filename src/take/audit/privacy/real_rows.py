@@ -43,7 +43,7 @@ def held_out_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame) -> Int64:
     [1]
     """
     ids = generator_rows.loc[generator_rows["role"].isin(_HELD_OUT), "id"]
-    return np.flatnonzero(corpus["id"].isin(set(ids)))
+    return np.flatnonzero(corpus["id"].isin(ids))
 
 
 def set_apart(

@@ -47,7 +47,6 @@ from take.selection.tables import (
     unseen_rows,
 )
 from take.text.copies import CopySettings
-from take.text.normalise import text_rows
 from take.text.related import RelatedRows
 
 _logger = logging.getLogger(__name__)
@@ -128,9 +127,10 @@ def select_rows(
     allowed = np.flatnonzero(~pool["id"].isin(set(excluded["id"])))
     candidates = pool.iloc[allowed].reset_index(drop=True)
     previous = None if previous_distilled is None else places_of(previous_distilled, candidates)
-    related = RelatedRows(text_rows(corpus, TEXT_COLUMNS[task_of(corpus)]), copies)
+    rows = LabelledRows.of(corpus, embeddings)
+    related = RelatedRows(list(zip(*rows.texts, strict=True)), copies)
     problem = SelectionProblem(
-        LabelledRows.of(corpus, embeddings),
+        rows,
         selection_weights(weights["weight"].to_numpy(), corpus["label"].to_numpy(), settings),
         LabelledRows.of(candidates, pool_embeddings.subset(allowed)),
         budgets,

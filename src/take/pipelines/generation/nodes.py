@@ -191,7 +191,7 @@ def measure_pool(
         pool_embeddings=pool_embeddings,
         corpus=corpus,
         embeddings=embeddings,
-        seen=corpus["id"].isin(set(trained)).to_numpy(),
+        seen=corpus["id"].isin(trained).to_numpy(),
         verifier=verifier_report,
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()

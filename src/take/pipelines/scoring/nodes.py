@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from take.encoder.embeddings import Embeddings
+from take.reuse.tensors import TensorStream
 from take.rows.arrays import Int64
-from take.rows.labelled import class_ids, class_names, text_columns
+from take.rows.labelled import TEXT_COLUMNS, class_ids, class_names, task_of
 from take.scoring.diagnostics import StudyReport
 from take.scoring.diagnostics import study_scorers as study
-from take.scoring.influence import InfluenceMatrix, influence_matrix
+from take.scoring.influence import InfluenceMatrix, InfluenceStream, influence_blocks
 from take.scoring.report import ScoringReport, extreme_rows, trajectory_figure, weights_figure
 from take.scoring.scorers import Evidence, score
 from take.scoring.scoring_inputs import ScoringSettings, ScoringWarning
@@ -60,12 +61,13 @@ def measure_influence(
     corpus: pd.DataFrame,
     trajectory: ProbeTrajectory,
     settings: ScoringSettings,
-) -> InfluenceMatrix:
+) -> InfluenceStream:
     """I(n, t) of every row and checkpoint."""
-    matrix = influence_matrix(
+    blocks = influence_blocks(
         embeddings, class_ids(corpus), trajectory.weights, trajectory.biases, settings.block_rows
     )
-    return InfluenceMatrix(matrix)
+    shape = (len(corpus), len(trajectory.biases))
+    return InfluenceStream(TensorStream(shape, np.dtype("<f4"), blocks))
 
 
 def study_scorers(
@@ -129,5 +131,7 @@ def plot_scoring(report: ScoringReport, study: StudyReport) -> ScoringFigures:
 
 
 def _lengths(corpus: pd.DataFrame) -> Int64:
-    texts = zip(*text_columns(corpus), strict=True)
-    return np.array([sum(map(len, row)) for row in texts], dtype=np.int64)
+    columns = TEXT_COLUMNS[task_of(corpus)]
+    lengths = [corpus[column].str.len().to_numpy(np.int64) for column in columns]
+    total: Int64 = np.sum(lengths, axis=0, dtype=np.int64)
+    return total

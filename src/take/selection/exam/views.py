@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -42,10 +43,27 @@ Viewer = Callable[[Float32, Sequence[Sequence[str]]], Views]
 
 
 def fitted_tfidf(texts: Sequence[Sequence[str]]) -> Any:
-    """scikit-learn's TF-IDF with the vocabulary and idf of all columns of `texts`."""
+    """scikit-learn's TF-IDF with the vocabulary and idf of all columns of `texts`.
+
+    It is what `TfidfVectorizer.fit` gives, which holds the counts of every text while it fits; this
+    holds the vocabulary.
+
+    >>> fitted = fitted_tfidf([["a dull film", "a film"]])
+    >>> fitted.get_feature_names_out().tolist(), [f"{idf:.3f}" for idf in fitted.idf_]
+    (['dull', 'film'], ['1.405', '1.000'])
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(dtype=np.float32).fit(chain.from_iterable(texts))
+    words_of = TfidfVectorizer().build_analyzer()
+    n_texts, texts_with = 0, Counter[str]()
+    for text in chain.from_iterable(texts):
+        n_texts += 1
+        texts_with.update(set(words_of(text)))
+    vocabulary = sorted(texts_with)
+    found = np.array([texts_with[word] for word in vocabulary], dtype=np.float32)
+    fitted = TfidfVectorizer(dtype=np.float32, vocabulary=vocabulary)
+    fitted.idf_ = np.log(np.float32(n_texts + 1) / (found + 1)) + np.float32(1)
+    return fitted
 
 
 def make_viewer(tfidf: Any, mean: Float32, names: Collection[str] = ("phi", "lexical")) -> Viewer:
