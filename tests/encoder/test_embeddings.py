@@ -72,7 +72,7 @@ def test_memory_does_not_grow_with_the_mapped_file(
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("RssFile")).split()[1]) / 1024
 
-    monkeypatch.setattr("take.encoder.embeddings._MOST_HELD_BYTES", 2**22)
+    monkeypatch.setattr("take.encoder.embeddings.MOST_HELD_BYTES", 2**22)
     vectors = np.random.default_rng(0).standard_normal((65_536, 256), dtype=np.float32)
     file = tmp_path / "embeddings.safetensors"
     Embeddings(MappedVectors(vectors), np.arange(len(vectors))[:, None]).save(file)

@@ -10,6 +10,7 @@ from take.scoring.diagnostics import (
     bootstrap_gap,
     flipped_label_auc,
     hard_sample_bias,
+    resampled_means,
     trajectory_gap,
     verdict_positive,
 )
@@ -90,3 +91,14 @@ def test_hard_sample_bias_and_its_bound():
 
 def test_a_handful_of_noisy_rows_decides_nothing():
     assert verdict_positive(Gap(1, 0.5, 2, n_noisy=3)) == "undecided"
+
+
+def test_samples_drawn_block_by_block_are_those_of_the_bootstrap(monkeypatch):
+    """Of sorted values: without the chance of how many fall into a block, σ/√n would halve."""
+    values = np.sort(np.random.default_rng(0).standard_normal(1000))
+    means = resampled_means(values, 4000, np.random.default_rng(1))
+    monkeypatch.setattr("take.scoring.diagnostics._RESAMPLED_AT_ONCE", 128)
+    in_blocks = resampled_means(values, 4000, np.random.default_rng(1))
+    for found in (means, in_blocks):
+        assert found.mean() == pytest.approx(values.mean(), abs=0.005)
+        assert found.std() == pytest.approx(values.std() / np.sqrt(1000), rel=0.06)

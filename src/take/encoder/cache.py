@@ -15,17 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.reuse.store import KeyedStore
-from take.reuse.tensors import TensorStream, map_tensors, write_tensors
+from take.reuse.tensors import MOST_HELD_BYTES, TensorStream, map_tensors, release, write_tensors
 from take.rows.arrays import Float32
 
 _KEY_BYTES = 16
-Keys = NDArray[np.void]
+_KEY = np.dtype(f"S{_KEY_BYTES}")  # can be sorted, which raw bytes cannot
+Keys = NDArray[np.bytes_]
 
 
 def string_keys(strings: Iterable[str]) -> Keys:
     """128-bit keys of strings, by content."""
-    digests = [hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest() for text in strings]
-    return np.array(digests, dtype=f"V{_KEY_BYTES}")
+    digests = bytearray()  # not a list: of a million strings, their texts are enough to hold
+    for text in strings:
+        digests += hashlib.blake2b(text.encode(), digest_size=_KEY_BYTES).digest()
+    return np.frombuffer(digests, dtype=_KEY)
 
 
 def whole_segments(folder: Path) -> list[Path]:
@@ -48,15 +51,15 @@ class VectorCache:
         self._truncated: list[NDArray[np.uint8]] = []
         self._starts: list[int] = []
         """The position of each segment's first vector."""
-        self._position: dict[bytes, int] = {}
+        self._keys: list[Keys] = []
+        self._sorted: tuple[Keys, NDArray[np.int64]] | None = None
         self._n_vectors = 0
         for path in whole_segments(folder):
             self._index(path)
 
     def missing(self, keys: Keys) -> NDArray[np.int64]:
         """Indices of the keys that have no vector yet."""
-        absent = [i for i, key in enumerate(keys) if key.tobytes() not in self._position]
-        return np.array(absent, dtype=np.int64)
+        return np.flatnonzero(self._positions(keys) < 0)
 
     def add(self, keys: Keys, vectors: Float32, truncated: NDArray[np.uint8]) -> None:
         """Keep the vectors of new strings as one segment."""
@@ -75,7 +78,9 @@ class VectorCache:
 
     def select(self, keys: Keys) -> CachedVectors:
         """The vectors of strings that are all in the cache, in the order of their keys."""
-        positions = np.array([self._position[key.tobytes()] for key in keys], dtype=np.int64)
+        positions = self._positions(keys)
+        if len(positions) and positions.min() < 0:
+            raise KeyError(f"{int((positions < 0).sum())} strings have no vector")
         truncated = np.concatenate([np.empty(0, np.uint8), *self._truncated])[positions]
         return CachedVectors(
             self._segments, np.array(self._starts), positions, int(truncated.sum()), self.dimension
@@ -89,8 +94,21 @@ class VectorCache:
         self._starts.append(start)
         self._segments.append(tensors["vectors"])
         self._truncated.append(np.asarray(tensors["truncated"]))
-        for row, key in enumerate(np.asarray(tensors["keys"])):
-            self._position[key.tobytes()] = start + row
+        self._keys.append(np.ascontiguousarray(tensors["keys"]).view(_KEY)[:, 0])
+        self._sorted = None
+
+    def _positions(self, keys: Keys) -> NDArray[np.int64]:
+        """The newest vector of each key; −1 where there is none."""
+        if self._sorted is None:
+            known = np.concatenate([np.empty(0, _KEY), *self._keys])
+            order = np.argsort(known, kind="stable")
+            self._sorted = known[order], order
+        known, order = self._sorted
+        place = np.searchsorted(known, keys, side="right") - 1
+        if not len(known):
+            return np.full(len(keys), -1, dtype=np.int64)
+        found: NDArray[np.int64] = np.where(known[place] == keys, order[place], -1)
+        return found
 
 
 class CachedVectors:
@@ -110,6 +128,7 @@ class CachedVectors:
         self._starts = starts
         self._positions = positions
         self._dimension = dimension
+        self._held_bytes = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,4 +147,9 @@ class CachedVectors:
         for segment in np.unique(segment_of):
             here = np.flatnonzero(segment_of == segment)
             vectors[here] = self._segments[segment][positions[here] - self._starts[segment]]
+        self._held_bytes += vectors.nbytes
+        if self._held_bytes > MOST_HELD_BYTES:
+            for mapped in self._segments:
+                release(mapped)
+            self._held_bytes = 0
         return vectors

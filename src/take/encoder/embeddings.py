@@ -15,14 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from take.reuse.tensors import TensorStream, map_tensors, release, write_tensors
+from take.reuse.tensors import MOST_HELD_BYTES, TensorStream, map_tensors, release, write_tensors
 from take.rows.arrays import Float32
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, map_blocks
 
 # |u−v| of two texts that tokenise alike is rounding noise; scaling it up would make it a feature.
 _NO_DIFFERENCE = 1e-4
-_MOST_HELD_BYTES = 2**27
-"""Read of a mapped file before its memory is given back."""
 
 
 class VectorStore(RowBlocks, Protocol):
@@ -58,7 +56,7 @@ class MappedVectors(ArrayBlocks):
         return vectors
 
     def _release(self) -> None:
-        if self._held_bytes > _MOST_HELD_BYTES:
+        if self._held_bytes > MOST_HELD_BYTES:
             release(self._rows)
             self._held_bytes = 0
 
@@ -143,7 +141,8 @@ def unique_strings(columns: Sequence[Sequence[str]]) -> tuple[list[str], NDArray
            [1, 1]]))
     """
     index: dict[str, int] = {}
-    rows = [
-        [index.setdefault(text, len(index)) for text in row] for row in zip(*columns, strict=True)
-    ]
-    return list(index), np.array(rows, dtype=np.int64).reshape(-1, len(columns))
+    places = (
+        index.setdefault(text, len(index)) for row in zip(*columns, strict=True) for text in row
+    )
+    rows = np.fromiter(places, dtype=np.int64).reshape(-1, len(columns))
+    return list(index), rows

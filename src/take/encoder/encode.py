@@ -142,14 +142,15 @@ def encode_missing(
 
     backend = encoder.backend
     all_keys = string_keys(strings)
-    order = sorted(range(len(strings)), key=lambda i: (-len(strings[i]), all_keys[i].tobytes()))
+    lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
+    order = np.lexsort((all_keys, -lengths))
     bar = tqdm(
         total=sum(map(len, strings)), unit="char", unit_scale=True, desc="embedding", disable=None
     )
     started, encoded = time.perf_counter(), 0
     for start, stop in block_bounds(len(order), segment_strings):
         chosen = order[start:stop]
-        texts = [strings[index] for index in chosen]
+        texts = [strings[index] for index in chosen.tolist()]
         token_ids, truncated = encoder.tokenise(texts)
         vectors = np.empty((len(texts), encoder.model.dimension), dtype=np.float32)
         batches = equal_length_batches(token_ids, backend.batch_tokens)

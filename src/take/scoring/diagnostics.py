@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from take.rows.arrays import Bools, Float32, Float64, Int64
-from take.rows.blocks import RowBlocks
+from take.rows.blocks import RowBlocks, block_bounds
 from take.rows.random import rng
 from take.scoring.noise import make_noisy_copy
 from take.scoring.scorers import SCORERS, Evidence, score
@@ -24,6 +24,7 @@ from take.scoring.self_influence import MAX_DENSE_PARAMETERS, SelfInfluence
 Verdict = Literal["holds", "does not hold here", "undecided"]
 CONFIDENCE = 0.95
 MIN_NOISY_ROWS = 10
+_RESAMPLED_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,27 @@ def bootstrap_gap(values: Float64, is_noisy: Bools, resamples: int, seed: int) -
     """
     random = rng(seed, "diagnostics bootstrap")
     groups = [values[is_noisy], values[~is_noisy]]
-    means = np.empty((2, resamples))
-    for which, group in enumerate(groups):
-        for i in range(resamples):
-            means[which, i] = group[random.integers(len(group), size=len(group))].mean()
+    means = [resampled_means(group, resamples, random) for group in groups]
     low, high = np.quantile(means[0] - means[1], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     value = float(groups[0].mean() - groups[1].mean())
     return Gap(value, float(low), float(high), len(groups[0]))
+
+
+def resampled_means(values: Float64, resamples: int, random: np.random.Generator) -> Float64:
+    """The means of samples as large as the values, drawn from them with replacement.
+
+    How many fall into each block of values is multinomial, and within a block they are uniform. So
+    what is drawn from at a time stays in a core's cache, however many values there are.
+    """
+    bounds = list(block_bounds(len(values), _RESAMPLED_AT_ONCE))
+    shares = np.array([stop - start for start, stop in bounds]) / len(values)
+    drawn = random.multinomial(len(values), shares, size=resamples)
+    totals = np.zeros(resamples)
+    for (start, stop), counts in zip(bounds, drawn.T, strict=True):
+        block = values[start:stop]
+        for i, count in enumerate(counts.tolist()):
+            totals[i] += block[random.integers(len(block), size=count)].sum()
+    return totals / len(values)
 
 
 def verdict_positive(gap: Gap) -> Verdict:
