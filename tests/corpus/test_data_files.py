@@ -60,10 +60,10 @@ def test_a_file_that_is_not_in_the_stated_encoding(tmp_path: Path) -> None:
         run(tmp_path, source=source)
 
 
-def test_a_folder_with_the_name_of_a_file(tmp_path: Path) -> None:
+def test_a_folder_without_files(tmp_path: Path) -> None:
     folder = tmp_path / "dir.csv"
     folder.mkdir()
-    with pytest.raises(InputError, match=r"dir\.csv: this is a folder, not a file") as error:
+    with pytest.raises(InputError, match=r"dir\.csv: the folder holds no file") as error:
         run(folder)
     assert "did you mean" not in str(error.value)
 

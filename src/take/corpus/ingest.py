@@ -18,8 +18,8 @@ from take.corpus.spec import About, EvaluationShare
 from take.corpus.validation import check_texts, group_names, text_warnings
 from take.errors import InputError, closest
 from take.frozen import Frozen
-from take.rows.arrays import Int64
-from take.rows.labelled import content_id, text_columns, text_keys
+from take.rows.arrays import Bools, Int64
+from take.rows.labelled import TEXT_COLUMNS, class_ids, content_ids, task_of, text_keys
 
 
 class IngestionSettings(Frozen):
@@ -85,15 +85,20 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
     columns = raw.spec.text_columns
     names = label_names(raw.train, raw.spec.labels)
     rows = _checked_rows(raw.train, columns, names, settings.max_text_chars)
-    check_classes(raw.train, rows["label"].to_numpy(), names)
+    check_classes(raw.train, class_ids(rows), names)
     if raw.spec.columns.group:
         rows = rows.assign(group=pd.Series(group_names(raw.train), dtype="str"))
+    keys = text_keys(rows, columns)
+    is_train = np.ones(len(rows), dtype=np.bool_)
     if raw.evaluation is None:
-        train, evaluation = _split_evaluation(rows, columns, raw.spec.evaluation)
+        is_evaluation = _is_evaluation(keys, raw.spec.evaluation)
+        is_train = ~is_evaluation
+        evaluation = rows[is_evaluation].reset_index(drop=True)
         evaluation = evaluation.drop(columns="group", errors="ignore")
+        evaluation_keys = keys[is_evaluation]
     else:
-        train = rows
         evaluation = _checked_rows(raw.evaluation, columns, names, settings.max_text_chars)
+        evaluation_keys = text_keys(evaluation, columns)
     if evaluation.empty:
         raise InputError(
             "no row is in the evaluation split",
@@ -101,10 +106,10 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
             remedy="raise evaluation.fraction in corpora.yml, or name an evaluation file",
         )
 
-    train_keys, evaluation_keys = text_keys(train, columns), text_keys(evaluation, columns)
-    duplicated = train["id"].duplicated().to_numpy()
-    leaking = train_keys.isin(set(evaluation_keys)).to_numpy() & ~duplicated
-    corpus = train[~duplicated & ~leaking].reset_index(drop=True)
+    is_new = is_train.copy()
+    is_new[is_train] = ~_repeats(rows["id"][is_train])
+    is_leaking = keys.isin(evaluation_keys).to_numpy() & is_new
+    corpus = rows[is_new & ~is_leaking].reset_index(drop=True)
     if raw.spec.prompts:
         corpus = corpus.assign(label_prompt=_label_prompts(corpus, raw, names))
 
@@ -118,7 +123,7 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
 
     budget = Budget.parse(settings.budget)
     read, sizes = (
-        np.bincount(table["label"], minlength=len(names)).tolist() for table in (rows, corpus)
+        np.bincount(class_ids(table), minlength=len(names)).tolist() for table in (rows, corpus)
     )
     shares = check_budget(budget, sizes, names, read)
     report = CorpusReport(
@@ -126,7 +131,9 @@ def ingest(raw: RawCorpus, settings: IngestionSettings) -> Ingested:
         task=raw.spec.task,
         origin=raw.train.origin,
         labels=list(names),
-        train=_counts(train, train_keys, corpus, names, leaking=int(leaking.sum())),
+        train=_counts(
+            rows[["id", "label"]][is_train], keys[is_train], corpus, names, int(is_leaking.sum())
+        ),
         evaluation=_counts(evaluation, evaluation_keys, evaluation, names),
         budget=str(budget),
         budget_by_class=dict(zip(names, shares, strict=True)),
@@ -165,11 +172,10 @@ def _checked_rows(
 ) -> pd.DataFrame:
     check_texts(split, columns, max_chars)
     labels = label_ids(split, names)
-    texts = {column: split.rows[column].tolist() for column in columns}
-    row_labels = [names[label] for label in labels]
-    ids = [content_id(parts) for parts in zip(*texts.values(), row_labels, strict=True)]
-    rows = pd.DataFrame({"id": ids, **texts, "label": labels, "label_name": row_labels})
-    return rows.astype(dict.fromkeys(["id", *columns, "label_name"], "str"))
+    rows = split.rows[list(columns)].astype("str")
+    rows = rows.assign(label=labels, label_name=pd.Series(names, dtype="str").take(labels).array)
+    rows.insert(0, "id", content_ids(rows, [*columns, "label_name"]))
+    return rows
 
 
 def _label_prompts(corpus: pd.DataFrame, raw: RawCorpus, names: Sequence[str]) -> pd.Series:
@@ -192,9 +198,7 @@ def _label_prompts(corpus: pd.DataFrame, raw: RawCorpus, names: Sequence[str]) -
     return corpus["label_name"].map(prompts).astype("str")
 
 
-def _split_evaluation(
-    rows: pd.DataFrame, columns: Sequence[str], share: EvaluationShare
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _is_evaluation(keys: pd.Series, share: EvaluationShare) -> Bools:
     """Split by a seeded hash of each row's texts.
 
     A row's side depends on nothing but itself and the seed: it stays where it is when the corpus
@@ -202,14 +206,18 @@ def _split_evaluation(
     """
     limit = int(share.fraction * 2**64)
     seeded = (
-        hashlib.blake2b(f"{share.seed}:{key}".encode(), digest_size=8).digest()
-        for key in text_keys(rows, columns)
+        hashlib.blake2b(f"{share.seed}:{key}".encode(), digest_size=8).digest() for key in keys
     )
-    is_evaluation = np.array([int.from_bytes(digest, "little") < limit for digest in seeded])
-    return (
-        rows[~is_evaluation].reset_index(drop=True),
-        rows[is_evaluation].reset_index(drop=True),
+    return np.fromiter(
+        (int.from_bytes(digest, "little") < limit for digest in seeded), np.bool_, len(keys)
     )
+
+
+def _repeats(values: pd.Series) -> Bools:
+    """Which values an earlier row has, too."""
+    numbers = pd.factorize(values)[0]  # counted in the order in which values first occur
+    is_repeat: Bools = np.diff(np.maximum.accumulate(numbers), prepend=-1) == 0
+    return is_repeat
 
 
 def _counts(
@@ -220,11 +228,12 @@ def _counts(
     leaking: int = 0,
 ) -> SplitCounts:
     lengths = _lengths(kept)
-    labels_per_text = rows.groupby(keys)["label"].nunique()
+    with_label = pd.factorize(keys)[0].astype(np.int64) * len(names) + class_ids(rows)
+    labels_per_text = np.bincount(np.unique(with_label) // len(names))
     sizes = kept["label_name"].value_counts()
     return SplitCounts(
         rows_read=len(rows),
-        exact_duplicates=int(rows["id"].duplicated().sum()),
+        exact_duplicates=int(_repeats(rows["id"]).sum()),
         texts_with_two_labels=int((labels_per_text > 1).sum()),
         rows_also_in_evaluation=leaking,
         rows_kept=len(kept),
@@ -236,7 +245,8 @@ def _counts(
 
 
 def _lengths(rows: pd.DataFrame) -> Int64:
-    return np.array([len(text) for texts in text_columns(rows) for text in texts], dtype=np.int64)
+    columns = TEXT_COLUMNS[task_of(rows)]
+    return np.concatenate([rows[column].str.len().to_numpy(np.int64) for column in columns])
 
 
 def _length_edges(lengths: Int64) -> list[int]:

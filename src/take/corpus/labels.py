@@ -10,9 +10,10 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from take.corpus.sources import RawSplit
 from take.corpus.validation import (
@@ -45,7 +46,7 @@ def label_names(train: RawSplit, declared: Sequence[str] | None) -> tuple[str, .
                 raise InputError(problem, where=where, remedy="give the class another name")
         _check_blanks(declared, where)
         return tuple(declared)
-    found = set(_label_keys(train))
+    found = set(_label_keys(train).keys)
     types = _types(train)
     if len(types) > 1:
         raise InputError(
@@ -71,14 +72,14 @@ def label_ids(split: RawSplit, names: Sequence[str]) -> Int64:
     ids = {name: class_id for class_id, name in enumerate(names)}
     if not any(_INTEGER.fullmatch(name) for name in names):
         ids |= {str(class_id): class_id for class_id in range(len(names))}
-    keys = _label_keys(split, known=ids)
-    found = [ids.get(key, -1) for key in keys]
-    unknown = [row for row, class_id in enumerate(found) if class_id < 0]
-    if unknown:
-        key = keys[unknown[0]]
+    keys, row_key = _label_keys(split, known=ids)
+    found = np.array([ids.get(key, -1) for key in keys], dtype=np.int64)[row_key]
+    unknown = np.flatnonzero(found < 0)
+    if len(unknown):
+        key = keys[row_key[unknown[0]]]
         remedy = f"{closest(key, names)} Or list it under 'labels' in corpora.yml"
         raise row_error(split, "label", unknown, f"unknown label {shown(key)}", remedy)
-    return np.array(found, dtype=np.int64)
+    return found
 
 
 def check_classes(train: RawSplit, ids: Int64, names: Sequence[str]) -> None:
@@ -126,33 +127,62 @@ def shown(value: Any) -> str:
     return f"of type {type(value).__name__}"
 
 
-def _label_keys(split: RawSplit, known: Collection[str] = ()) -> list[str]:
+class _Keys(NamedTuple):
+    """The labels that occur, as strings, and each row's."""
+
+    keys: list[str]
+    row_key: Int64
+
+
+def _label_keys(split: RawSplit, known: Collection[str] = ()) -> _Keys:
     """Each row's label as a string, if it can be one; `known` ones need no check."""
     check_rows(split)
-    values = split.rows["label"].tolist()
-    bad_rows = [row for row, value in enumerate(values) if not _is_name_or_id(value)]
-    if bad_rows:
-        value = values[bad_rows[0]]
+    values, row_value = _distinct(split.rows["label"])
+    bad_rows = np.flatnonzero(np.array([not _is_name_or_id(value) for value in values])[row_value])
+    if len(bad_rows):
+        value = values[row_value[bad_rows[0]]]
         kind = "null" if is_null(value) else f"a {type_and_size(value)}"
         remedy = "a label is a name or an id (a whole number); correct it or drop the row"
         raise row_error(split, "label", bad_rows, f"the label is {kind}", remedy)
-    keys = [_label_key(value) for value in values]
+    places: dict[str, int] = {}
+    key_of = [places.setdefault(_label_key(value), len(places)) for value in values]
+    keys, row_key = list(places), np.array(key_of, dtype=np.int64)[row_value]
     others = set(keys).difference(known)
     # Before any of them is shown.
-    if len(others) > max(_FEW_LABELS, len(keys) / 2):
+    if len(others) > max(_FEW_LABELS, len(row_key) / 2):
         raise InputError(
-            f"{len(others):,} different labels in {len(keys):,} rows: the column may hold texts or "
-            "row ids",
+            f"{len(others):,} different labels in {len(row_key):,} rows: the column may hold texts "
+            "or row ids",
             where=f"{split.origin}, column 'label'",
             allowed="at most half as many labels as rows",
             remedy=_COLUMN,
         )
-    problems = {key: problem for key in others if (problem := _problem(key))}
-    bad_rows = [row for row, key in enumerate(keys) if key in problems]
-    if bad_rows:
-        problem = problems[keys[bad_rows[0]]]
+    problems = [_problem(key) if key in others else None for key in keys]
+    bad_rows = np.flatnonzero(np.array([problem is not None for problem in problems])[row_key])
+    if len(bad_rows):
+        problem = str(problems[row_key[bad_rows[0]]])
         raise row_error(split, "label", bad_rows, problem, f"correct the row, or {_COLUMN}")
-    return keys
+    return _Keys(keys, row_key)
+
+
+def _distinct(values: pd.Series) -> tuple[list[Any], Int64]:
+    """The different values, in the order in which they occur, and each row's.
+
+    Values of different types differ, though Python may take them to be equal, as 1 and True.
+    """
+    if values.dtype == "str":
+        row_value, strings = pd.factorize(values)
+        if not (row_value < 0).any():
+            return list(strings), row_value.astype(np.int64)
+    places: dict[tuple[type, Any], int] = {}
+    found: list[Any] = []
+    rows = np.empty(len(values), dtype=np.int64)
+    for row, value in enumerate(values):
+        key = type(value), value if isinstance(value, str | int) else repr(value)
+        rows[row] = place = places.setdefault(key, len(places))
+        if place == len(found):
+            found.append(value)
+    return found, rows
 
 
 def _problem(key: str) -> str | None:
@@ -204,10 +234,17 @@ def _without_case(name: str) -> str:
 def _types(split: RawSplit) -> list[str]:
     """The types of its labels, each with its first row."""
     names = {str: "strings", bool: "Booleans"}
+    values, row_value = _distinct(split.rows["label"])
+    firsts = np.unique(row_value, return_index=True)[1]
     first: dict[str, int] = {}
-    for row, value in enumerate(split.rows["label"].tolist(), start=1):
-        first.setdefault(names.get(type(value), "numbers"), row)
-    return [f"{kind} (first in row {row:,})" for kind, row in first.items()]
+    for value, row in zip(values, firsts, strict=True):
+        first.setdefault(names.get(type(value), "numbers"), int(row))
+    return [f"{kind} (first in {_row_named(split, row)})" for kind, row in first.items()]
+
+
+def _row_named(split: RawSplit, row: int) -> str:
+    file, number = split.located(row)
+    return f"row {number:,}{f' of {file}' if split.shards else ''}"
 
 
 def _is_name_or_id(value: Any) -> bool:

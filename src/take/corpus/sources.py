@@ -11,10 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from take.corpus.reading import check_columns, read_table
+from take.corpus.columns import Columns
+from take.corpus.files import ending, shards
+from take.corpus.reading import arrow_values, check_columns, read_batches, read_table
 from take.corpus.spec import CorpusSpec, FilesSource, HubSource, PackageSource
 from take.errors import InputError
 from take.reuse.digests import file_digest, value_digest
+from take.rows.strings import BATCH_ROWS
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,22 @@ class RawSplit:
 
     rows: pd.DataFrame
     origin: str
-    """The file or hub split, for messages."""
+    """The file, folder or hub split, for messages."""
+    shards: tuple[tuple[str, int], ...] = ()
+    """The files of a folder, and how many rows each of them has."""
+
+    def located(self, row: int) -> tuple[str, int]:
+        """The file in which a row is, and which of its rows it is, from 1 on.
+
+        >>> split = RawSplit(pd.DataFrame(), "rows", (("rows/a.csv", 2), ("rows/b.csv", 5)))
+        >>> split.located(1), split.located(2)
+        (('rows/a.csv', 2), ('rows/b.csv', 1))
+        """
+        for file, n_rows in self.shards:
+            if row < n_rows:
+                return file, row + 1
+            row -= n_rows
+        return self.origin, row + 1
 
 
 @dataclass(frozen=True)
@@ -57,15 +75,21 @@ class CorpusSource:
     def digest(self) -> str:
         """A digest of all that decides what `read` returns: description and file contents.
 
-        Where the user's files lie decides nothing; how they are read, by their suffix, does.
+        Where the user's files lie decides nothing; how they are read, by their suffix, does, and in
+        which order shards are.
         """
-        files = [file_digest(path) if path.is_file() else None for path in self._files()]
         spec = self.spec.model_dump(mode="json")
         if isinstance(self.spec.source, FilesSource):
             source = spec["source"]
             for split in ("train", "evaluation"):
-                source[split] = source[split] and Path(source[split]).suffix.lower()
+                source[split] = source[split] and self._endings(source[split])
+        files = [file_digest(path) if path.is_file() else None for path in self._files()]
         return value_digest({"spec": spec, "files": files})
+
+    def _endings(self, file: str) -> str | list[str]:
+        path = self._folder / file
+        found = _shards_there(path)
+        return ending(path) if found is None else [ending(shard) for shard in found]
 
     def read(self) -> RawCorpus:
         """The raw train rows, and the evaluation rows where the source has them."""
@@ -79,7 +103,8 @@ class CorpusSource:
         if isinstance(source, PackageSource):
             return [_package_file(source)]
         if isinstance(source, FilesSource):
-            return [self._folder / file for file in (source.train, source.evaluation) if file]
+            paths = (self._folder / file for file in (source.train, source.evaluation) if file)
+            return [file for path in paths for file in _shards_there(path) or [path]]
         return []
 
     def _splits(self) -> tuple[RawSplit, RawSplit | None]:
@@ -87,13 +112,29 @@ class CorpusSource:
         if isinstance(source, PackageSource):
             return self._package_rows(source), None
         if isinstance(source, FilesSource):
-            train, *evaluation = (self._file_rows(path, source.encoding) for path in self._files())
-            return train, evaluation[0] if evaluation else None
+            train = self._user_rows(source.train, source.encoding)
+            if source.evaluation is None:
+                return train, None
+            return train, self._user_rows(source.evaluation, source.encoding)
         if self._root is not None:
             train_file, evaluation_file, label_file = self._files()
             self._check_label_names(label_file)
             return self._folder_rows(train_file), self._folder_rows(evaluation_file)
         return self._hub_rows(source)
+
+    def _user_rows(self, file: str, encoding: str) -> RawSplit:
+        path = self._folder / file
+        files = shards(path)
+        if files is None:
+            return self._file_rows(path, encoding)
+        columns = self.spec.column_mapping
+        rows, sizes = Columns(list(columns)), []
+        for shard in files:
+            rows_before = len(rows)
+            for batch in read_batches(shard, list(columns), encoding):
+                rows.add(batch)
+            sizes.append((str(shard), len(rows) - rows_before))
+        return RawSplit(rows.frame().rename(columns=columns), str(path), tuple(sizes))
 
     def _file_rows(self, path: Path, encoding: str = "utf-8") -> RawSplit:
         rows = read_table(path, list(self.spec.column_mapping), encoding)
@@ -182,8 +223,23 @@ class CorpusSource:
     def _hub_split(self, loaded: Any, origin: str) -> RawSplit:
         columns = self.spec.column_mapping
         check_columns(loaded.column_names, list(columns), origin)
-        values = {own: loaded[column][:] for column, own in columns.items()}
-        return RawSplit(pd.DataFrame(values, dtype=object), origin)
+        rows = Columns(list(columns.values()))
+        for table in loaded.with_format("arrow").iter(BATCH_ROWS):
+            rows.add(
+                {
+                    own: arrow_values(table[column].combine_chunks(), origin, column, len(rows))
+                    for column, own in columns.items()
+                }
+            )
+        return RawSplit(rows.frame(), origin)
+
+
+def _shards_there(path: Path) -> tuple[Path, ...] | None:
+    """The shards, if there are any; reading says what is wrong where there are none."""
+    try:
+        return shards(path)
+    except InputError:
+        return None
 
 
 def _package_file(source: PackageSource) -> Path:

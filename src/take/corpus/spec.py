@@ -45,7 +45,10 @@ class HubSource(Frozen):
 
 
 class FilesSource(Frozen):
-    """The user's own .csv, .jsonl or .parquet files."""
+    """The user's own .csv, .tsv, .jsonl or .parquet files.
+
+    A split is a file, a folder of files, or a pattern such as `rows/*.parquet`.
+    """
 
     kind: Literal["files"]
     train: str

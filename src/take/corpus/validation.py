@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,10 @@ import pandas as pd
 
 from take.corpus.sources import RawSplit
 from take.errors import InputError
-from take.rows.labelled import text_columns
+from take.rows.arrays import Int64
+from take.rows.blocks import block_bounds
+from take.rows.labelled import TEXT_COLUMNS, task_of
+from take.rows.strings import BATCH_ROWS, batches_of
 from take.text.characters import is_blank
 from take.text.format import share
 
@@ -47,15 +51,23 @@ def check_texts(split: RawSplit, columns: Sequence[str], max_chars: int) -> None
         (is_unencodable, "the text holds an unpaired surrogate", "repair its \\u escapes"),
     )
     for column in columns:
-        values = split.rows[column].tolist()
-        # One pass per check: the first check that fails anywhere decides the message, and a later
-        # check may rely on the earlier ones having passed for every row.
-        for is_bad, problem, remedy in checks:
-            bad_rows = [row for row, value in enumerate(values) if is_bad(value)]
-            if bad_rows:
-                # A corpus may be confidential: a text is never quoted.
-                shown = f"{problem}, value {type_and_size(values[bad_rows[0]])}"
-                raise row_error(split, column, bad_rows, shown, remedy)
+        worst, bad_rows, shown = len(checks), list[int](), ""
+        for start, stop in block_bounds(len(split.rows), BATCH_ROWS):
+            values = split.rows[column].iloc[start:stop].tolist()
+            # The first check that fails anywhere decides the message, and a later check may rely
+            # on the earlier ones having passed for every row.
+            for place, (is_bad, _, _) in enumerate(checks[: worst + 1]):
+                found = [row for row, value in enumerate(values, start) if is_bad(value)]
+                if found:
+                    if place < worst:
+                        worst, bad_rows = place, []
+                        shown = type_and_size(values[found[0] - start])
+                    bad_rows += found
+                    break
+        if bad_rows:
+            # A corpus may be confidential: a text is never quoted.
+            _, problem, remedy = checks[worst]
+            raise row_error(split, column, bad_rows, f"{problem}, value {shown}", remedy)
 
 
 def group_names(split: RawSplit) -> list[str]:
@@ -64,12 +76,12 @@ def group_names(split: RawSplit) -> list[str]:
     >>> group_names(RawSplit(pd.DataFrame({"group": ["fr", "en ", 7]}, dtype=object), "a.csv"))
     ['fr', 'en', '7']
     """
-    values = split.rows["group"].tolist()
+    values = split.rows["group"]
     bad_rows = [row for row, value in enumerate(values) if not isinstance(value, str | int)]
     if bad_rows:
         problem = f"the group is null or no name, value {type_and_size(values[bad_rows[0]])}"
         raise row_error(split, "group", bad_rows, problem, "write a string or a whole number")
-    names = [str(value).strip() for value in values]
+    names = [sys.intern(str(value).strip()) for value in values]
     if len(set(names)) > _MOST_GROUPS:
         raise InputError(
             f"there are {len(set(names)):,} different groups",
@@ -83,8 +95,8 @@ def group_names(split: RawSplit) -> list[str]:
 
 def text_warnings(rows: pd.DataFrame) -> list[str]:
     """What may be a mistake in texts that are accepted."""
-    columns = text_columns(rows)
-    held = sum(any(map(_SPECIAL_TOKEN.search, row)) for row in zip(*columns, strict=True))
+    batches = batches_of(rows, TEXT_COLUMNS[task_of(rows)])
+    held = sum(any(map(_SPECIAL_TOKEN.search, row)) for batch in batches for row in batch)
     if held < _NOTABLE_SHARE * len(rows):
         return []
     return [
@@ -95,13 +107,14 @@ def text_warnings(rows: pd.DataFrame) -> list[str]:
 
 
 def row_error(
-    split: RawSplit, column: str, bad_rows: Sequence[int], problem: str, remedy: str
+    split: RawSplit, column: str, bad_rows: Sequence[int] | Int64, problem: str, remedy: str
 ) -> InputError:
     """The error that names the first of the bad rows and counts the others."""
     others = f" (and {len(bad_rows) - 1:,} more rows)" if len(bad_rows) > 1 else ""
+    file, row = split.located(int(bad_rows[0]))
     return InputError(
         f"{problem}{others}",
-        where=f"{split.origin}, row {bad_rows[0] + 1}, column '{column}'",
+        where=f"{file}, row {row}, column '{column}'",
         remedy=remedy,
     )
 

@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from take.rows.arrays import Float64, Int64
-from take.rows.blocks import RowBlocks, block_bounds, rows_at
+from take.rows.blocks import RowBlocks, rows_at
+from take.rows.strings import batches_of, string_column
 
 Task = Literal["single", "pair"]
 TEXT_COLUMNS: Mapping[Task, tuple[str, ...]] = {"single": ("text",), "pair": ("text_a", "text_b")}
@@ -79,18 +80,30 @@ def text_codes(rows: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.uint64]
     >>> bool(codes[0] == codes[1]), bool(codes[1] == codes[2])
     (False, True)
     """
-    codes = np.empty(len(rows), dtype=np.uint64)
-    for start, stop in block_bounds(len(rows)):
-        texts = (rows[column].iloc[start:stop].tolist() for column in columns)
-        found = (int(content_id(parts)[:16], 16) for parts in zip(*texts, strict=True))
-        codes[start:stop] = np.fromiter(found, dtype=np.uint64, count=stop - start)
-    return codes
+    found = (
+        int(content_id(parts)[:16], 16) for batch in batches_of(rows, columns) for parts in batch
+    )
+    return np.fromiter(found, dtype=np.uint64, count=len(rows))
+
+
+def content_ids(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
+    """Each row's `content_id` of these columns, which are strings.
+
+    >>> rows = pd.DataFrame({"text": ["fine", "fine "], "label_name": ["good", "good"]})
+    >>> int(content_ids(rows, ["text", "label_name"]).nunique())
+    1
+    """
+    import pyarrow as pa
+
+    ids = (
+        pa.array(map(content_id, batch), pa.large_string()) for batch in batches_of(rows, columns)
+    )
+    return string_column(ids).set_axis(rows.index)
 
 
 def text_keys(rows: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
     """Each row's key by its texts alone."""
-    texts = zip(*(rows[column].tolist() for column in columns), strict=True)
-    return pd.Series([content_id(parts) for parts in texts], index=rows.index, dtype="str")
+    return content_ids(rows, columns)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from take.corpus.files import check_file
 from take.corpus.labels import label_ids, shown
-from take.corpus.reading import check_columns, check_file, read_table
+from take.corpus.reading import check_columns, read_table
 from take.corpus.sources import RawSplit
 from take.corpus.validation import check_texts
 from take.errors import InputError, closest
