@@ -166,3 +166,17 @@ def test_swaps_end_where_rows_are_nearly_alike(seed, spread):
     search = SwapSearch(columns, weights, greedy_path(columns, weights, 10).rows)
     search.run()
     assert search.sweeps < 50
+
+
+def test_the_columns_of_several_steps_are_computed_in_one_pass(monkeypatch):
+    problem, passes = make_problem(600, 80, 24, 16, seed=0), []
+    compute = CostColumns._compute
+
+    def counted(self, candidates):
+        passes.append(len(candidates))
+        compute(self, candidates)
+
+    monkeypatch.setattr(CostColumns, "_compute", counted)
+    found = facility(problem, GREEDY, 0)
+    assert found.rows.tolist() == plain_greedy(problem)
+    assert len(passes) < len(found.path) / 3

@@ -25,7 +25,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "I32": np.dtype("<i4"),
     "U8": np.dtype("u1"),
 }
-MOST_HELD_BYTES = 2**27
+MOST_HELD_BYTES = 2**25
 """Read of a mapped file before its memory is given back."""
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
