@@ -143,7 +143,7 @@ class _LazyGains:
         return best
 
     def _next_likely(self) -> Int64:
-        """The best leaders (ascending): mostly the next to be added, whose columns one pass gives."""
+        """The best leaders (ascending), of which mostly the next are added."""
         leaders = np.flatnonzero(self._leading)
         order = np.argsort(-self._bounds[leaders], kind="stable")
         return np.sort(leaders[order[:LIKELY]])
