@@ -63,7 +63,7 @@ def test_logits_beyond_float32_exponents_are_still_scored_correctly(n_classes):
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, 4, 9])
 def test_the_screen_is_right_to_second_order(n_classes):
     """Halve the moves, and the error falls by eight."""
     errors = []
@@ -77,9 +77,21 @@ def test_the_screen_is_right_to_second_order(n_classes):
     assert errors[1] < 1e-2
 
 
-def test_blocks_do_not_change_losses(monkeypatch):
-    logits, labels, weights, moves, steps = case(3)
-    codes = label_codes(labels, 3)
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_both_ways_to_the_second_order_agree(n_classes, monkeypatch):
+    logits, labels, weights, moves, steps = case(n_classes)
+    codes = label_codes(labels, n_classes)
+    found = []
+    for most in (0, 10):
+        monkeypatch.setattr("take.selection.exam.objective._PACKED_SCORES", most)
+        found.append(quadratic_losses(logits, codes, weights, moves, steps))
+    np.testing.assert_allclose(*found, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [3, 9])
+def test_blocks_do_not_change_losses(n_classes, monkeypatch):
+    logits, labels, weights, moves, steps = case(n_classes)
+    codes = label_codes(labels, n_classes)
     whole = quadratic_losses(logits, codes, weights, moves, steps)
     monkeypatch.setattr("take.selection.exam.objective.BLOCK_ENTRIES", 170)
     parts = quadratic_losses(logits, codes, weights, moves, steps)

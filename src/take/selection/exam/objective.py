@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from take.rows.arrays import Float32, Float64, Int64
 
 BLOCK_ENTRIES = 1 << 17  # float32 entries processed at once: half a megabyte fits the L2 cache
+_PACKED_SCORES = 4  # up to so many, all entries of a curvature cost less than a candidate each
 LARGEST_EXPONENT = 80.0  # e^80 is still a float32; beyond it the slower stable form is used
 OVERFLOWN = float(np.exp(np.float32(LARGEST_EXPONENT))) * 0.999
 
@@ -108,8 +109,8 @@ def packed_curvature(chances: Float64) -> Float64:
 class Moves:
     """How far each candidate moves each exam row: m_cn = V_cn + h_c g_n, kept in two parts.
 
-    V (Q, E) is not copied; the rank-one part, due to removing the old row, is carried through the
-    products below instead of being added to V.
+    V (Q, E) is not copied; the rank-one part, due to removing the old row, is added block by block,
+    or carried through products with V.
     """
 
     covariances: Float32  # V, (Q, E)
@@ -130,10 +131,9 @@ def quadratic_losses(
 
     With slopes b_n = w_n (p_n − t_n) and curvatures B_n = w_n (diag(p_n) − p_n p_nᵀ),
 
-        L_c ≈ L + s_cᵀ Σ_n m_cn b_n + ½ s_cᵀ (Σ_n m_cn² B_n) s_c,
-        Σ_n m_cn² B_n = Σ_n V_cn² B_n + 2 h_c Σ_n V_cn g_n B_n + h_c² Σ_n g_n² B_n:
+        L_c ≈ L + s_cᵀ Σ_n m_cn b_n + ½ Σ_n m_cn² s_cᵀ B_n s_c.
 
-    two skinny products, with V and with V². The steps s are (Q, D).
+    The steps s are (Q, D).
 
     >>> codes = label_codes(np.array([1]), 2)
     >>> one, none = np.ones(1, np.float32), np.zeros(1, np.float32)
@@ -144,15 +144,27 @@ def quadratic_losses(
     """
     chances = probabilities(logits)
     slopes = (weights[:, None] * (chances - codes)).astype(np.float32)
+    changes = _packed_changes if logits.shape[1] <= _PACKED_SCORES else _direct_changes
+    change = changes(chances, slopes, weights, moves, steps)
+    return np.asarray(change + cross_entropy(logits, codes, weights))
+
+
+def _packed_changes(
+    chances: Float64, slopes: Float32, weights: Float64, moves: Moves, steps: Float32
+) -> Float64:
+    """All entries of Σ_n m_cn² B_n: two skinny products, with V and with V²; D² of memory.
+
+    Σ_n m_cn² B_n = Σ_n V_cn² B_n + 2 h_c Σ_n V_cn g_n B_n + h_c² Σ_n g_n² B_n.
+    """
     bends = (weights[:, None] * packed_curvature(chances)).astype(np.float32)
     g, h = moves.gains[:, None], moves.heights[:, None]
     crossed = np.concatenate([slopes, g * bends], axis=1)
-    first, second = np.triu_indices(logits.shape[1])
+    first, second = np.triu_indices(chances.shape[1])
     n_slopes = slopes.shape[1]
     once = np.empty((len(steps), crossed.shape[1]), dtype=np.float32)
     twice = np.empty((len(steps), bends.shape[1]), dtype=np.float32)
-    rows = max(1, BLOCK_ENTRIES // len(logits))
-    squares = np.empty((rows, len(logits)), dtype=np.float32)
+    rows = max(1, BLOCK_ENTRIES // len(slopes))
+    squares = np.empty((rows, len(slopes)), dtype=np.float32)
     for start in range(0, len(steps), rows):  # V is read once from memory, and squared in cache
         block = moves.covariances[start : start + rows]
         np.matmul(block, crossed, out=once[start : start + rows])
@@ -162,7 +174,29 @@ def quadratic_losses(
     twice += 2 * h * once[:, n_slopes:] + h * h * (np.square(moves.gains) @ bends)
     change = (linear * steps).sum(axis=1, dtype=np.float64)
     change += 0.5 * (twice * steps[:, first] * steps[:, second]).sum(axis=1, dtype=np.float64)
-    return np.asarray(change + cross_entropy(logits, codes, weights))
+    return np.asarray(change)
+
+
+def _direct_changes(
+    chances: Float64, slopes: Float32, weights: Float64, moves: Moves, steps: Float32
+) -> Float64:
+    """Σ_n m_cn² s_cᵀ B_n s_c candidate by candidate: the cost grows with D, not with D².
+
+    s_cᵀ B_n s_c = w_n (Σ_k p_nk s_ck² − (Σ_k p_nk s_ck)²).
+    """
+    narrow, w = chances.astype(np.float32), weights.astype(np.float32)
+    weighed = w[:, None] * narrow
+    change = np.empty(len(steps))
+    rows = max(1, BLOCK_ENTRIES // len(slopes))
+    for start in range(0, len(steps), rows):
+        stop = min(start + rows, len(steps))
+        step, moved = steps[start:stop], moves.of(np.arange(start, stop))
+        linear = (moved @ slopes * step).sum(axis=1, dtype=np.float64)
+        means = step @ narrow.T
+        means *= moved
+        bent = (np.square(moved) @ weighed * np.square(step)).sum(axis=1, dtype=np.float64)
+        change[start:stop] = linear + 0.5 * (bent - np.square(means) @ w)
+    return change
 
 
 def exact_losses(

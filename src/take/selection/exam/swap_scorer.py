@@ -41,6 +41,8 @@ from take.selection.exam.objective import (
 )
 from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate, solve
 
+_EXACT_SCORES = 512  # candidates scored exactly for a position × scores of each exam row, at most
+
 
 @dataclass
 class FittedModel:
@@ -94,8 +96,12 @@ class SwapScorer:
     def best_swap(self, slot: int, exact_candidates: int) -> tuple[int, float]:
         """The pool row that is best in `slot`, and the exam loss with it there.
 
-        All candidates of the class are ranked by the quadratic loss; the best are scored exactly.
+        All candidates of the class are ranked by the quadratic loss; the best are scored exactly:
+        fewer with many classes, where one row moves little and an exact score costs C exponentials
+        for each exam row.
         """
+        n_scores = self._codes.shape[1]
+        exact_candidates = max(1, min(exact_candidates, _EXACT_SCORES // n_scores))
         label = int(self._pool.labels[self.rows[slot]])
         candidates = self._pool.candidates(label)
         left_out = [
