@@ -95,7 +95,11 @@ def main() -> None:
     if options.measure:
         measure(SIZES[options.measure])
         return
-    print("| | N | M | C | rows per class | seconds | CPU seconds | peak GB | steps |\n" + "|---" * 9 + "|")
+    print(
+        "| | N | M | C | rows per class | seconds | CPU seconds | peak GB | steps |\n"
+        + "|---" * 9
+        + "|"
+    )
     for name in [options.only] if options.only else SIZES:
         command = [sys.executable, __file__, "--measure", name]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
