@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 PYTHONPATH=src python benchmarks/selection_growth.py [--only "77 classes"]
 
-Synthetic rows: φ of 384 dimensions around a centre of its class, ten words of 8,000 of which a third
-are of its class. Every line is a process of its own and the whole selection, from texts and φ to the
-chosen rows, with the default settings. Where other work shares the machine, CPU seconds say more
-than seconds. Peak memory is that of the process, imports included.
+Synthetic rows: φ of 384 dimensions around a centre of its class, ten words of 8,000 of which a
+third are of its class. Every line is a process of its own and the whole selection, from texts and φ
+to the chosen rows, with the default settings. Where other work shares the machine, CPU seconds say
+more than seconds. Peak memory is that of the process, imports included.
 """
 
 from __future__ import annotations
