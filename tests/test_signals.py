@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from take.hooks import SignalHooks, delayed_signals
+from take.signals import SignalHooks, delayed_signals
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,27 @@ def test_a_signal_waits_for_the_end_of_the_block(
         with pytest.raises(error):
             signal.raise_signal(number)  # the handlers are those of before
     finally:
-        hooks.after_pipeline_run()
+        hooks.on_pipeline_error()
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_run_ends_at_the_next_node_if_the_exception_of_a_signal_was_discarded() -> None:
+    """As Python discards what is raised in a finaliser."""
+    hooks = SignalHooks()
+    hooks.before_pipeline_run()
+    try:
+        hooks.before_node_run()
+        with pytest.raises(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
+        for later in (hooks.before_node_run, lambda: next(hooks.after_pipeline_run())):
+            with pytest.raises(SystemExit) as ended:
+                later()
+            assert ended.value.code == 128 + signal.SIGTERM
+    finally:
+        hooks.on_pipeline_error()
+    hooks.before_pipeline_run()  # the next run of the process
+    hooks.before_node_run()
+    hooks.on_pipeline_error()
 
 
 def test_an_error_of_the_block_is_raised_and_another_thread_needs_no_handlers() -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
@@ -136,61 +132,6 @@ def _setting(context: KedroContext, name: str) -> Any:
     """What `--params`, or else globals.yml, sets for all stages at once."""
     given = context.config_loader.runtime_params or {}
     return given.get(name, context.config_loader["globals"].get(name))
-
-
-class SignalHooks:
-    """Lets `kill` and a closed terminal end a run as Ctrl-C does, cleaning up on the way out."""
-
-    _signals = tuple(
-        getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-    )
-
-    @hook_impl(tryfirst=True)
-    def before_pipeline_run(self) -> None:
-        """Handle the signals that would end the process at once; leave others' handlers alone."""
-        self._exchange(signal.SIG_DFL, _exit)
-
-    @hook_impl(trylast=True)
-    def after_pipeline_run(self) -> None:
-        """Restore the default handlers."""
-        self._exchange(_exit, signal.SIG_DFL)
-
-    @hook_impl(trylast=True)
-    def on_pipeline_error(self) -> None:
-        """Restore the default handlers."""
-        self._exchange(_exit, signal.SIG_DFL)
-
-    def _exchange(self, before: Any, after: Any) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return  # only the main thread may
-        for number in self._signals:
-            if signal.getsignal(number) is before:
-                signal.signal(number, after)
-
-
-def _exit(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
-@contextmanager
-def delayed_signals() -> Iterator[None]:
-    """Let a signal that would stop the run do so when the block is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals stop the main thread only
-        return
-    received: list[int] = []
-    numbers = (signal.SIGINT, *SignalHooks._signals)
-    before = {number: signal.getsignal(number) for number in numbers}
-    stopping = {number: handler for number, handler in before.items() if callable(handler)}
-    for number in stopping:
-        signal.signal(number, lambda number, _: received.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in stopping.items():
-            signal.signal(number, handler)
-        if received:
-            signal.raise_signal(received[0])
 
 
 class EstimateRunner(SequentialRunner):

@@ -1,8 +1,9 @@
 """Kedro's project settings."""
 
 from take.corpus.spec import artifact_folder
-from take.hooks import EstimateHooks, RequestHooks, SignalHooks, TableHooks
+from take.hooks import EstimateHooks, RequestHooks, TableHooks
 from take.reuse.hooks import ProvenanceHooks
+from take.signals import SignalHooks
 from take.tracking import TrackingHooks
 
 # The last is called first: a request is checked, or only estimated, and its inputs are checked,

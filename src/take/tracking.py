@@ -19,11 +19,12 @@ from kedro.framework.hooks import hook_impl
 
 from take import __version__
 from take.errors import InputError, problems
-from take.hooks import chosen_corpus, delayed_signals
+from take.hooks import chosen_corpus
 from take.reuse.digests import plain
 from take.reuse.locks import file_lock
 from take.reuse.provenance import git_state
 from take.reuse.records import flatten, read_record
+from take.signals import delayed_signals
 from take.tracking_store import (
     PROCESS_TAG,
     at_project,
