@@ -69,7 +69,9 @@ class CostColumns:
         corpus_bytes = 4 * n_rows * n_features
         self._in_memory: Float32 | None = None
         if corpus_bytes <= memory_bytes // 2:
-            self._in_memory = corpus.read(0, n_rows)
+            self._in_memory = np.empty((n_rows, n_features), dtype=np.float32)
+            for start, stop in block_bounds(n_rows):  # not all pages of a mapped file at once
+                self._in_memory[start:stop] = corpus.read(start, stop)
             corpus = ArrayBlocks(self._in_memory)
             memory_bytes -= corpus_bytes
         self.corpus = corpus
