@@ -78,9 +78,11 @@ def test_memory_does_not_grow_with_the_mapped_file(
     Embeddings(MappedVectors(vectors), np.arange(len(vectors))[:, None]).save(file)
     rows = Embeddings.load(file)
     most = before = mapped_megabytes()
+    scattered = np.random.default_rng(1).permutation(len(vectors))[:4096]
+    np.testing.assert_array_equal(rows.strings.take(scattered), vectors[scattered])
     for start, stop in block_bounds(len(vectors), 2048):
         block, view = rows.read(start, stop), rows.strings.read(start, stop)
         np.testing.assert_array_equal(block, vectors[start:stop])
         np.testing.assert_array_equal(view, vectors[start:stop])
         most = max(most, mapped_megabytes())
-    assert most - before < 24  # of 64
+    assert most - before < 32  # of 64

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 from take.reuse.tensors import MOST_HELD_BYTES, TensorStream, map_tensors, release, write_tensors
 from take.rows.arrays import Float32
-from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, map_blocks
+from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, block_bounds, map_blocks
 
 # |u−v| of two texts that tokenise alike is rounding noise; scaling it up would make it a feature.
 _NO_DIFFERENCE = 1e-4
+_ROWS_AT_ONCE = 512
+_READ_AROUND_BYTES = 2**16
+"""What Linux brings into memory with a row of a mapped file that is read by itself."""
 
 
 class VectorStore(RowBlocks, Protocol):
@@ -43,19 +46,21 @@ class MappedVectors(ArrayBlocks):
 
     def read(self, start: int, stop: int) -> Float32:
         """The vectors start … stop-1."""
-        self._release()
-        return self._counted(super().read(start, stop))
+        self._count(stop - start, stop - start)
+        return super().read(start, stop)
 
     def take(self, indices: NDArray[np.int64]) -> Float32:
         """The vectors at these indices."""
-        self._release()
-        return self._counted(np.asarray(self._rows[indices], dtype=np.float32))
-
-    def _counted(self, vectors: Float32) -> Float32:
-        self._held_bytes += vectors.nbytes
+        vectors = np.empty((len(indices), self._rows.shape[1]), dtype=np.float32)
+        for start, stop in block_bounds(len(indices), _ROWS_AT_ONCE):
+            part = indices[start:stop]
+            vectors[start:stop] = self._rows[part]
+            self._count(int(part.max() - part.min()) + 1, stop - start)
         return vectors
 
-    def _release(self) -> None:
+    def _count(self, span: int, rows: int) -> None:
+        """Release what is held if some rows, so far apart, make it too much."""
+        self._held_bytes += min(span * self._rows[:1].nbytes, rows * _READ_AROUND_BYTES)
         if self._held_bytes > MOST_HELD_BYTES:
             release(self._rows)
             self._held_bytes = 0

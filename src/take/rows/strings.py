@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from take.rows.arrays import Bools
 from take.rows.blocks import block_bounds
 
 if TYPE_CHECKING:
@@ -37,6 +38,22 @@ def string_column(batches: Iterable[pa.Array]) -> pd.Series:
         chunks.append(pa.concat_arrays(some))
     column: pd.Series = pa.chunked_array(chunks, pa.large_string()).to_pandas()
     return column
+
+
+def is_among(strings: pd.Series, others: pd.Series) -> Bools:
+    """Which strings are among the others; pandas' `isin` makes Python objects of both.
+
+    >>> is_among(pd.Series(["a", "b"], dtype="str"), pd.Series(["b"], dtype="str")).tolist()
+    [False, True]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ours, theirs = (pa.array(side, pa.large_string()) for side in (strings, others))
+    if isinstance(theirs, pa.ChunkedArray):
+        theirs = theirs.combine_chunks()
+    found: Bools = pc.is_in(ours, value_set=theirs).to_numpy(zero_copy_only=False)
+    return found
 
 
 def batches_of(rows: pd.DataFrame, columns: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:

@@ -15,6 +15,7 @@ from take.corpus.validation import is_unencodable
 from take.errors import InputError
 from take.rows.arrays import Int64
 from take.rows.labelled import TEXT_COLUMNS, Task, task_of
+from take.rows.strings import is_among
 from take.text.related import RelatedRows
 
 NUMBERS = {"label": "int64", "weight": "float64"}
@@ -80,7 +81,7 @@ def unseen_rows(
     """
     for roles in (("trained", "validation"), ("trained",)):
         used = generator_rows.loc[generator_rows["role"].isin(roles), "id"]
-        seen = related.to(np.flatnonzero(corpus["id"].isin(used)))
+        seen = related.to(np.flatnonzero(is_among(corpus["id"], used)))
         unseen = np.flatnonzero(~seen & ~related.common)
         if len(unseen) >= wanted:
             break

@@ -30,6 +30,7 @@ from take.rows.blocks import ArrayBlocks
 from take.rows.labelled import TEXT_COLUMNS, class_ids, task_of, text_codes
 from take.rows.nearest import NO_DRAW, Closest, closest_rows
 from take.rows.random import rng
+from take.rows.strings import is_among
 
 _MOST_DRAWS = 20
 """Samples of the larger of the two sides that are compared with the smaller."""
@@ -61,10 +62,10 @@ def measure_tables(
 ) -> DistancesReport:
     """Distances of rows of the pool, by table; nothing where no class has rows on both sides."""
     roles, was_used = generator_rows["role"], generator_rows["read"] > 0
-    is_member = corpus["id"].isin(generator_rows.loc[was_used, "id"]).to_numpy()
+    is_member = is_among(corpus["id"], generator_rows.loc[was_used, "id"])
     # Neither rows that were added later, nor rows that were excluded for their weights.
     randomly_held_out = generator_rows.loc[roles.isin(["validation", "unread"]), "id"]
-    is_other = corpus["id"].isin(randomly_held_out).to_numpy()
+    is_other = is_among(corpus["id"], randomly_held_out)
     codes = text_codes(corpus, TEXT_COLUMNS[task_of(corpus)])
     # The model has read a text that is in the corpus twice, under two labels, in either row.
     was_read = np.isin(codes, codes[is_member])

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from take.rows.arrays import Int64
+from take.rows.strings import is_among
 from take.text.nested import nested_texts
 from take.text.normalise import TextRow
 
@@ -43,7 +44,7 @@ def held_out_rows(corpus: pd.DataFrame, generator_rows: pd.DataFrame) -> Int64:
     [1]
     """
     ids = generator_rows.loc[generator_rows["role"].isin(_HELD_OUT), "id"]
-    return np.flatnonzero(corpus["id"].isin(ids))
+    return np.flatnonzero(is_among(corpus["id"], ids))
 
 
 def set_apart(

@@ -43,6 +43,7 @@ from take.generation.verifier.verifier import load_verifier
 from take.generation.verifier.verifier_settings import VerifierReport, VerifierSettings
 from take.generation.vocabulary import vocabulary_of
 from take.rows.labelled import TEXT_COLUMNS, class_names, class_sizes, task_of, text_columns
+from take.rows.strings import is_among
 from take.text.copies import CopySettings
 
 _logger = logging.getLogger(__name__)
@@ -191,7 +192,7 @@ def measure_pool(
         pool_embeddings=pool_embeddings,
         corpus=corpus,
         embeddings=embeddings,
-        seen=corpus["id"].isin(trained).to_numpy(),
+        seen=is_among(corpus["id"], trained),
         verifier=verifier_report,
     )
     model, tokenizer = language_model.load_model(), language_model.load_tokenizer()
