@@ -161,11 +161,16 @@ def problem_of(inputs: Inputs) -> SelectionProblem:
     return SelectionProblem(corpus, weights_of(inputs), pool, BUDGETS, np.empty(0, np.int64))
 
 
-def transport(inputs: Inputs) -> None:
-    options = SinkhornOptions(max_iterations=PASSES, raise_unless_converged=False)
+def transport(inputs: Inputs, **limits: int) -> None:
+    options = SinkhornOptions(max_iterations=PASSES, raise_unless_converged=False, **limits)
     for part in problem_of(inputs).parts():
         problem = part.problem
         entropic_plan(problem.corpus, problem.weights, problem.pool, options=options)
+
+
+def transport_unkept(inputs: Inputs) -> None:
+    """As where next to none of the kernel fits its limit: computed again in every pass."""
+    transport(inputs, memory_bytes=0)
 
 
 def facility(inputs: Inputs) -> None:
@@ -255,10 +260,8 @@ def balance(inputs: Inputs) -> None:
 
 _WITH_TEXTS = (ingestion, embedding, weights, exam, tables, screening, audit, distances, balance)
 TEXT_STAGES = {stage.__name__ for stage in _WITH_TEXTS}
-STAGES: dict[str, Callable[[Inputs], None]] = {
-    stage.__name__: stage
-    for stage in (
-        *(ingestion, embedding, trajectory, influence, study, weights, transport, facility, exam),
-        *(lineage, tables, description, screening, audit, distances, balance),
-    )
-}
+_IN_ORDER = (
+    *(ingestion, embedding, trajectory, influence, study, weights, transport, transport_unkept),
+    *(facility, exam, lineage, tables, description, screening, audit, distances, balance),
+)
+STAGES: dict[str, Callable[[Inputs], None]] = {stage.__name__: stage for stage in _IN_ORDER}
