@@ -30,6 +30,7 @@ PAGE = Path("docs/results.md")
 MADE = Path("data/08_reporting/benchmark")
 CORPORA = Path("data/02_intermediate")
 TABLES = ("cells", "outcomes")
+COMMAND = "kedro run --pipeline=benchmark"
 WITHDRAWN = Path(__file__).with_name("withdrawn.md")
 _COMMITTED = re.compile(r"\S+ \([0-9a-f]{7,40}\)")
 
@@ -116,13 +117,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("made", nargs="?", type=Path, help="folder of the grid's tables")
-    made = parser.parse_args(arguments).made
+    parser.add_argument("--command", default=COMMAND, help="what made it, as the page says it")
+    options = parser.parse_args(arguments)
+    made: Path | None = options.made
     try:
         if made is None:
             _write(ROOT, page())
         else:
-            command = "kedro run --pipeline=benchmark"
-            made_by = Provenance(command=command, date=today(), machine=machine())
+            made_by = Provenance(command=options.command, date=today(), machine=machine())
             keep(ROOT, made_by, made.resolve())
     except InputError as refused:
         sys.exit(str(refused))
