@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pandas as pd
 import pytest
 
@@ -22,6 +24,22 @@ def test_the_page_in_the_repository_is_made_from_its_cells() -> None:
 def test_the_kept_files_are_small() -> None:
     for path in (results.ROOT / results.KEPT).glob("*"):
         assert path.stat().st_size < MOST_BYTES
+
+
+def test_the_page_names_the_command_that_made_it(tmp_path, monkeypatch) -> None:
+    kept = results.ROOT / results.KEPT
+    for name in results.TABLES:
+        shutil.copy(kept / f"{name}.parquet", tmp_path / f"benchmark_{name}.parquet")
+    for corpus in pd.read_parquet(kept / "cells.parquet")["corpus"].unique():
+        folder = tmp_path / results.CORPORA / corpus
+        folder.mkdir(parents=True)
+        for name in ("corpus", "evaluation_split"):
+            pd.DataFrame({"id": range(3)}).to_parquet(folder / f"{name}.parquet")
+    (tmp_path / results.PAGE).parent.mkdir()
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    command = "kedro run --pipeline=benchmark --params=benchmark.sets=10"
+    results.main([str(tmp_path), "--command", command])
+    assert f"```\n{command}\n```" in (tmp_path / results.PAGE).read_text(encoding="utf-8")
 
 
 def test_without_cells_the_page_says_why(tmp_path) -> None:
