@@ -66,8 +66,20 @@ def resident_megabytes() -> float:
     return float(psutil.Process().memory_info().rss / 1e6)
 
 
+_limit: list[int] = []
+
+
+def limit_cores(count: int) -> None:
+    """Let this process use so many cores at most, as one of several workers on a machine."""
+    _limit[:] = [count]
+
+
 def available_cores() -> int:
     """The cores this process may use."""
+    return min([_cores(), *_limit])
+
+
+def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

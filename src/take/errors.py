@@ -39,6 +39,16 @@ class InputError(TakeError, ValueError):
             message += f" Fix: {remedy}" + ("" if remedy[-1] in "?." else ".")
         super().__init__(escaped(message))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """The message is whole: made from a pickle, the error does not phrase it again."""
+        return _again, (type(self), self.args)
+
+
+def _again(kind: type[InputError], arguments: tuple[object, ...]) -> InputError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    return error
+
 
 class AlteredArtifactError(TakeError):
     """An artifact on disk is not the one that was written there."""

@@ -68,6 +68,10 @@ class Encoder:
         self.model = EncoderModel(settings, converted=cache_root)
         self._cache_root = cache_root
 
+    def __reduce__(self) -> tuple[type[Encoder], tuple[EncoderSettings, Path]]:
+        """Another process loads the transformer itself."""
+        return Encoder, (self.settings, self._cache_root)
+
     @cached_property
     def identity(self) -> str:
         """A digest of all that decides a string's vector."""

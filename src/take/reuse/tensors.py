@@ -11,7 +11,7 @@ import mmap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,33 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
         return {name: _map(path, 8 + length, entry) for name, entry in header.items()}
     except (ValueError, KeyError, OverflowError, MemoryError) as error:
         raise AlteredArtifactError(f"{path} is not a whole safetensors file ({error})") from error
+
+
+class Place(NamedTuple):
+    """Where a mapped array is."""
+
+    path: Path
+    offset: int
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def place_of(array: NDArray[Any]) -> Place | None:
+    """The place of an array that is a mapped file; None of any other, parts of such arrays too."""
+    if not isinstance(array, np.memmap) or not isinstance(array.base, mmap.mmap):
+        return None
+    return Place(Path(array.filename), array.offset, array.shape, array.dtype.str)
+
+
+def map_place(place: Place) -> NDArray[Any]:
+    """The array at a place."""
+    try:
+        return np.memmap(place.path, place.dtype, "r", place.offset, place.shape)
+    except OSError as error:
+        raise AlteredArtifactError(
+            f"{place.path} cannot be read here ({error.strerror}). Fix: put the project on a file "
+            "system that all workers mount at the same path."
+        ) from error
 
 
 def release(array: NDArray[Any]) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from take.errors import InputError
+from take.reuse.tensors import Place, map_place, place_of
 from take.rows.arrays import Float32, Int64
 
 Result = TypeVar("Result")
@@ -44,6 +45,11 @@ class ArrayBlocks:
     def __init__(self, rows: Float32) -> None:
         self._rows = rows
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A mapped file as its place: another process maps it, and its contents do not travel."""
+        place = place_of(self._rows)
+        return (_at_place, (type(self), place)) if place else (type(self), (self._rows,))
+
     @property
     def shape(self) -> tuple[int, int]:
         """(N, d)."""
@@ -53,6 +59,10 @@ class ArrayBlocks:
     def read(self, start: int, stop: int) -> Float32:
         """Rows start … stop-1."""
         return np.asarray(self._rows[start:stop], dtype=np.float32)
+
+
+def _at_place(kind: type[ArrayBlocks], place: Place) -> ArrayBlocks:
+    return kind(map_place(place))
 
 
 def block_bounds(n_rows: int, block_rows: int = DEFAULT_BLOCK_ROWS) -> Iterator[tuple[int, int]]:

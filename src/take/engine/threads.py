@@ -1,0 +1,57 @@
+"""How many threads numerical libraries use.
+
+OpenBLAS adds the products of a matrix in another order if it has another number of threads, so the
+last digits differ. Work whose bytes must not depend on the machine's cores is done on one thread,
+and several pieces of it at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_users = 0
+_limits: Any = None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """NumPy and SciPy use one thread for each product within the block, in all of the process.
+
+    >>> with one_thread():
+    ...     numerical_threads()
+    1
+    """
+    global _users, _limits  # noqa: PLW0603 - a property of the process
+    from threadpoolctl import threadpool_limits
+
+    with _lock:
+        if _users == 0:
+            _limits = threadpool_limits(1, user_api="blas")
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limits.restore_original_limits()
+
+
+def numerical_threads() -> int:
+    """The most threads that a product of NumPy or SciPy uses now."""
+    from threadpoolctl import threadpool_info
+
+    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+
+
+def set_threads(count: int) -> None:
+    """Of all numerical libraries, PyTorch among them, from now on."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(count)
+    torch.set_num_threads(count)

@@ -1,0 +1,120 @@
+"""What a worker of a Ray cluster does: jobs and parts, made from their pickles when first needed."""
+
+from __future__ import annotations
+
+import os
+import pickle  # noqa: S403 - from our own driver, through Ray, which pickles everything it moves
+import platform
+import socket
+from collections import OrderedDict
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from take.cost import limit_cores
+from take.engine import Job, Part, nested
+from take.engine.local import LocalEngine
+from take.engine.threads import one_thread, set_threads
+from take.errors import TakeError
+from take.reuse.digests import module_code, value_digest
+
+MOST_JOBS = 8
+"""Jobs, and their models, that a worker keeps."""
+
+
+class Facts(NamedTuple):
+    """What must be the same on the driver and on all workers."""
+
+    python: str
+    code: str
+    """A digest of what computes, with the versions of its libraries."""
+    folder: bool
+    """Whether the run's folder is there, and is the same one."""
+
+
+class Failed(NamedTuple):
+    """An error of a job: it is raised by the driver, and the item is not tried again."""
+
+    error: Exception
+    host: str
+
+
+def facts(marker: Path) -> Facts:
+    """Of this process. `marker` is a file that the driver wrote."""
+    code = value_digest(module_code("take.rows.blocks", "take.transport.kernel"))
+    return Facts(platform.python_version(), code, marker.is_file())
+
+
+class Worker:
+    """One process of a cluster. It keeps what it has loaded; a new one in its place loads it again."""
+
+    def __init__(self, cores: int, run_threads: int) -> None:
+        self._run_threads = run_threads
+        limit_cores(cores)
+        self._jobs: OrderedDict[str, Job[Any, Any]] = OrderedDict()
+        self._parts: dict[str, dict[int, Part]] = {}
+
+    def facts(self, marker: Path) -> tuple[str, Facts]:
+        """The host's name, and what must be as on the driver."""
+        return socket.gethostname(), facts(marker)
+
+    def process(self) -> int:
+        """The number of the process."""
+        return os.getpid()
+
+    def prepare(self, key: str, box: list[Any]) -> Failed | None:
+        """Load what a job needs."""
+        try:
+            self._job(key, box).prepare()
+        except Exception as error:  # raised again by the driver
+            return _failed(error)
+        return None
+
+    def apply(self, key: str, box: list[Any], item: Any) -> Any:
+        """The result of an item; `box` holds a reference to the job's pickle."""
+        try:
+            job = self._job(key, box)
+            if job.threads == "run":
+                set_threads(self._run_threads)
+            with one_thread() if job.threads == "one" else nullcontext(), nested(LocalEngine(1)):
+                return job(item)
+        except Exception as error:
+            return _failed(error)
+
+    def call(self, key: str, number: int, box: list[Any], method: str, *arguments: Any) -> Any:
+        """What a method of a part answers; the part is made from its pickle if it is not there."""
+        try:
+            parts = self._parts.setdefault(key, {})
+            if number not in parts:
+                parts[number] = _opened(box)
+            with one_thread(), nested(LocalEngine(1)):
+                return getattr(parts[number], method)(*arguments)
+        except Exception as error:
+            return _failed(error)
+
+    def forget(self, key: str) -> None:
+        """Give up parts."""
+        self._parts.pop(key, None)
+
+    def _job(self, key: str, box: list[Any]) -> Job[Any, Any]:
+        if key not in self._jobs:
+            self._jobs[key] = _opened(box)
+            if len(self._jobs) > MOST_JOBS:
+                self._jobs.popitem(last=False)
+        self._jobs.move_to_end(key)
+        return self._jobs[key]
+
+
+def _opened(box: list[Any]) -> Any:
+    import ray
+
+    return pickle.loads(ray.get(box[0]))  # noqa: S301 - see above
+
+
+def _failed(error: Exception) -> Failed:
+    """An error that can be sent: of others only the name and the message."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    except Exception:  # many libraries' errors cannot be pickled
+        error = TakeError(f"{type(error).__name__}: {error}")
+    return Failed(error, socket.gethostname())
