@@ -75,7 +75,7 @@ def measure(size: Size) -> None:
         corpus,
         np.full(size.rows, 1 / size.rows),
         pool,
-        [size.per_class] * size.classes,
+        (size.per_class,) * size.classes,
         np.arange(size.rows),
     )
     settings = SelectionSettings()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
 from kedro.runner import SequentialRunner
+from pydantic import ValidationError
 
-from take.errors import InputError, closest
+from take.errors import InputError, closest, problems
 from take.reuse.digests import plain
 
 if TYPE_CHECKING:
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from kedro.io import CatalogProtocol
     from kedro.pipeline import Pipeline
 
-_SHORTCUTS = frozenset({"corpus", "budget", "pool", "raw_root", "wait_minutes"})
+    from take.engine.engine_settings import EngineSettings
+
+_SHORTCUTS = frozenset({"corpus", "budget", "pool", "raw_root", "wait_minutes", "engine"})
 """What `--params` sets for all stages at once; see conf/base/globals.yml."""
 
 _TABLES = frozenset({"evaluation.table", "benchmark.table"})
@@ -132,6 +136,60 @@ def _setting(context: KedroContext, name: str) -> Any:
     """What `--params`, or else globals.yml, sets for all stages at once."""
     given = context.config_loader.runtime_params or {}
     return given.get(name, context.config_loader["globals"].get(name))
+
+
+class EngineHooks:
+    """Connects to the workers before the first node, and lets them go after the last."""
+
+    def __init__(self) -> None:
+        self._settings: EngineSettings | None = None
+        self._folder = Path()
+        self._open = ExitStack()
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Read and check the settings."""
+        from take.engine.engine_settings import EngineSettings
+
+        given = context.config_loader["globals"].get("engine") or {}
+        given = given | ((context.config_loader.runtime_params or {}).get("engine") or {})
+        try:
+            self._settings = EngineSettings.model_validate(given)
+        except ValidationError as error:
+            raise InputError(problems(error), where="globals.yml or --params, engine") from error
+        self._folder = Path(context.project_path) / "data"
+
+    @hook_impl
+    def before_pipeline_run(self, run_params: dict[str, Any]) -> None:
+        """Connect, or say why that is not possible, before anything is computed."""
+        settings = self._settings
+        if settings is None or settings.kind == "local":
+            return
+        if run_params.get("runner") == "ParallelRunner":
+            raise InputError(
+                "nodes in processes of their own cannot share Ray's workers",
+                where="--runner=ParallelRunner with engine.kind 'ray'",
+                remedy="leave the runner out: Ray's workers run in parallel",
+            )
+        from take.engine import engine_of_run
+        from take.engine.cluster import connected
+
+        self._close()
+        engine = self._open.enter_context(connected(settings, self._folder))
+        self._open.enter_context(engine_of_run(engine))
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self) -> None:
+        """Let the workers go."""
+        self._close()
+
+    @hook_impl(trylast=True)
+    def on_pipeline_error(self) -> None:
+        """Let the workers go."""
+        self._close()
+
+    def _close(self) -> None:
+        self._open.close()
 
 
 class EstimateRunner(SequentialRunner):

@@ -1,7 +1,7 @@
 """Kedro's project settings."""
 
 from take.corpus.spec import artifact_folder
-from take.hooks import EstimateHooks, RequestHooks, TableHooks
+from take.hooks import EngineHooks, EstimateHooks, RequestHooks, TableHooks
 from take.reuse.hooks import ProvenanceHooks
 from take.signals import SignalHooks
 from take.tracking import TrackingHooks
@@ -11,6 +11,7 @@ from take.tracking import TrackingHooks
 HOOKS = (
     TableHooks(),
     TrackingHooks(),
+    EngineHooks(),
     ProvenanceHooks(),
     SignalHooks(),
     EstimateHooks(),

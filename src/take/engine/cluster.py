@@ -52,7 +52,7 @@ class RayEngine:
         return self._workers
 
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Iterator[Result]:
-        """`job(item)` of each item, in order. Few are under way at a time, whatever their number."""
+        """`job(item)` of each item, in order; few are under way at a time."""
         with ExitStack() as stack:
             if job.threads == "one":
                 stack.enter_context(one_thread())  # what the caller computes meanwhile, too
@@ -256,7 +256,7 @@ def _check_reachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     if address == "auto":
         return
-    if not host or not port.isdigit():
+    if not host or not port.isdigit() or "/" in address:
         raise InputError(
             f"{address!r} is not an address",
             where="engine.address",
@@ -276,7 +276,8 @@ def _check_reachable(address: str) -> None:
 def _workers(settings: EngineSettings, marker: Path) -> list[Any]:
     import ray
 
-    cores = int(ray.cluster_resources().get("CPU", 0))
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    cores = int(resources.get("CPU", 0))
     count = settings.workers or cores // settings.cores
     if not 1 <= count <= cores // settings.cores:
         raise InputError(
@@ -284,7 +285,7 @@ def _workers(settings: EngineSettings, marker: Path) -> list[Any]:
             where="engine.workers",
             remedy=f"set it to {cores // settings.cores} or fewer, or add machines",
         )
-    actor = ray.remote(
+    actor: Any = ray.remote(
         num_cpus=settings.cores, max_restarts=settings.restarts, max_task_retries=-1
     )(Worker)
     threads = numerical_threads()

@@ -19,8 +19,8 @@ class EngineSettings(Frozen):
     kind: Literal["local", "ray"] = "local"
     """`local`: this process. `ray`: workers of a Ray cluster."""
     address: str | None = None
-    """Of a running cluster: auto, or <host>:<port> of its head. None: a cluster of this machine, for
-    this run alone."""
+    """Of a running cluster: auto, or <host>:<port> of its head. None: a cluster of this machine,
+    for this run alone."""
     workers: int | None = Field(default=None, ge=1)
     """Processes. None: as many as the cores allow."""
     cores: int = Field(default=1, ge=1)

@@ -7,6 +7,8 @@ and several pieces of it at once.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,13 +47,16 @@ def numerical_threads() -> int:
     """The most threads that a product of NumPy or SciPy uses now."""
     from threadpoolctl import threadpool_info
 
-    return max((pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1)
+    return max(
+        (pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"), default=1
+    )
 
 
 def set_threads(count: int) -> None:
-    """Of all numerical libraries, PyTorch among them, from now on."""
-    import torch
+    """Of all numerical libraries, PyTorch among them, from now on, also if loaded later."""
     from threadpoolctl import threadpool_limits
 
+    os.environ["OMP_NUM_THREADS"] = str(count)
     threadpool_limits(count)
-    torch.set_num_threads(count)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)

@@ -1,9 +1,9 @@
-"""What a worker of a Ray cluster does: jobs and parts, made from their pickles when first needed."""
+"""What a worker of a Ray cluster does: jobs and parts, made from their pickles when needed."""
 
 from __future__ import annotations
 
 import os
-import pickle  # noqa: S403 - from our own driver, through Ray, which pickles everything it moves
+import pickle  # of our own driver, through Ray, which pickles everything it moves
 import platform
 import socket
 from collections import OrderedDict
@@ -46,7 +46,7 @@ def facts(marker: Path) -> Facts:
 
 
 class Worker:
-    """One process of a cluster. It keeps what it has loaded; a new one in its place loads it again."""
+    """One process of a cluster. It keeps what it has loaded; its replacement loads it again."""
 
     def __init__(self, cores: int, run_threads: int) -> None:
         self._run_threads = run_threads

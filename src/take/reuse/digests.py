@@ -25,7 +25,7 @@ _NOT_DECIDING = frozenset(
     {
         *("click", "kedro", "kedro_datasets", "kedro_mlflow", "mlflow", "pluggy", "psutil"),
         *("pydantic", "rich", "tqdm", "yaml"),  # settings, logs and progress
-        *("dask", "distributed", "ray"),  # engines: the same result wherever a block is computed
+        *("ray", "cloudpickle"),  # the same result wherever a block is computed
         *("datasets", "huggingface_hub"),  # what they fetch is pinned, and digested as a file
     }
 )

@@ -94,9 +94,10 @@ class Place(NamedTuple):
 
 def place_of(array: NDArray[Any]) -> Place | None:
     """The place of an array that is a mapped file; None of any other, parts of such arrays too."""
-    if not isinstance(array, np.memmap) or not isinstance(array.base, mmap.mmap):
+    whole: Any = array.base
+    if not isinstance(array, np.memmap) or not isinstance(whole, mmap.mmap):
         return None
-    return Place(Path(array.filename), array.offset, array.shape, array.dtype.str)
+    return Place(Path(str(array.filename)), array.offset, array.shape, array.dtype.str)
 
 
 def map_place(place: Place) -> NDArray[Any]:

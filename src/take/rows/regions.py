@@ -95,7 +95,7 @@ def k_means(features: Float32, n_clusters: int, seed: int) -> Any:
     One thread: with several, sums are added in the order in which threads finish.
     """
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
         return KMeans(n_clusters, init="random", n_init=5, random_state=seed).fit(features)
