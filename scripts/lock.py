@@ -28,6 +28,7 @@ opacus==1.6.0
 pandas==3.1.1
 peft==0.21.2
 pyarrow==25.0.1
+ray==2.60.0
 scikit-learn==1.9.1
 sentence-transformers==6.2.0
 torch==2.13.0
