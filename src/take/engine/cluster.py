@@ -36,6 +36,8 @@ _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # a warning about GPUs that are not used
 }
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray then listens to this machine alone, as it always does on Windows and macOS."""
 
 
 class RayEngine:
@@ -191,6 +193,7 @@ def connected(settings: EngineSettings, folder: Path) -> Iterator[RayEngine]:
 
     `folder` is the project's: a file in it is how workers know that they see the same folder.
     """
+    os.environ.update(_ENVIRONMENT | ({} if settings.address else _LOOPBACK))
     try:
         import ray
     except ImportError as error:
@@ -226,7 +229,8 @@ def connected(settings: EngineSettings, folder: Path) -> Iterator[RayEngine]:
 def _start(settings: EngineSettings) -> None:
     import ray
 
-    os.environ.update(_ENVIRONMENT)
+    # It says at every start that its connections need a token.
+    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
     if settings.address:
         _check_reachable(settings.address)
