@@ -53,8 +53,9 @@ class FacilityCosts:
         added: GroupCosts | None = None,
     ) -> Iterator[FacilityCosts]:
         """Keep the rows with the workers within the block."""
-        engine, bounds = current(), part_bounds(corpus.shape[0])
-        part_rows, n_features = bounds[0][1], corpus.shape[1]
+        engine, (n_rows, n_features) = current(), corpus.shape
+        bounds = part_bounds(n_rows, min(block_rows, n_rows))
+        part_rows = bounds[0][1]
         # Columns and products as of one process with all parts, so that they are the same on any
         # engine; whether the rows are read again changes nothing.
         alone = memory_bytes // len(bounds)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from take.engine import Part
-from take.rows.arrays import Float32, Float64, Int64
+from take.rows.arrays import Float64, Int64
 from take.rows.blocks import RowBlocks
 from take.transport.costs import Candidates, Column, CostColumns
 from take.transport.coupling import GroupCosts
