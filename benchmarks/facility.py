@@ -16,9 +16,11 @@ import numpy as np
 
 from take.rows.arrays import Float32, Float64
 from take.rows.blocks import ArrayBlocks
-from take.selection.facility import SwapSearch, greedy_path
+from take.selection.facility import greedy_path
+from take.selection.facility_costs import FacilityCosts
+from take.selection.facility_swaps import SwapSearch
 from take.selection.selection_settings import SelectionSettings
-from take.transport.costs import CostColumns, squared_distances
+from take.transport.costs import squared_distances
 
 D, CLUSTERS = 384, 400
 PLAIN_STEPS = 3
@@ -67,18 +69,17 @@ def main() -> None:
             weights = np.random.default_rng(4).gamma(2.0, 1.0, n_rows)
             weights /= weights.sum()
             start = time.perf_counter()
-            columns = CostColumns(ArrayBlocks(rows), pool, memory)
-            path = greedy_path(columns, weights, options.budget)
-            ours = time.perf_counter() - start
-            start = time.perf_counter()
-            for _ in columns.row_blocks(np.arange(n_rows)):
-                pass
-            one_pass = time.perf_counter() - start
-            search = SwapSearch(columns, weights, path.rows)
-            start = time.perf_counter()
-            if not options.no_refine:
-                search.run()
-            refine = time.perf_counter() - start
+            with FacilityCosts.of(ArrayBlocks(rows), weights, pool, memory) as costs:
+                path = greedy_path(costs, options.budget)
+                ours = time.perf_counter() - start
+                start, taken = time.perf_counter(), (costs.column(int(path.rows[0])),)
+                costs.total("saved", taken, np.arange(n_pool))
+                one_pass = time.perf_counter() - start
+                search = SwapSearch(costs, path.rows)
+                start = time.perf_counter()
+                if not options.no_refine:
+                    search.run()
+                refine = time.perf_counter() - start
             looked = path.computed_gains / (n_pool * max(1, options.budget - 2))
             print(
                 f"| {n_rows:,} | {n_pool:,} | {options.budget} | {one_pass:.2f} | {ours:.2f} "
@@ -89,11 +90,11 @@ def main() -> None:
                 break
     # The temporaries of plain greedy take as much again, twice.
     held = min(options.rows, options.plain_bytes // (12 * options.candidates))
-    costs, step = plain_greedy(rows[:held], weights[:held], pool, PLAIN_STEPS)
-    plain = (costs + step * options.budget) * options.rows / held
+    made, step = plain_greedy(rows[:held], weights[:held], pool, PLAIN_STEPS)
+    plain = (made + step * options.budget) * options.rows / held
     gflop = 2e-9 * options.rows * options.candidates * D
     print(
-        f"\nplain NumPy greedy, {held:,} × {options.candidates:,}: {costs:.2f} s for the costs, "
+        f"\nplain NumPy greedy, {held:,} × {options.candidates:,}: {made:.2f} s for the costs, "
         f"{step:.2f} s a step; scaled to {options.rows:,} rows and {options.budget} steps "
         f"{plain:.0f} s: ours is {plain / ours:.1f} x faster. "
         f"One pass reaches {gflop / one_pass:.0f} GFLOP/s."

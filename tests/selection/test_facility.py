@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
 from take.selection import facility as facility_module
-from take.selection.facility import SwapSearch, facility, greedy_path
+from take.selection.facility import facility, greedy_path
+from take.selection.facility_costs import FacilityCosts
+from take.selection.facility_swaps import SwapSearch
 from take.selection.selection_settings import SelectionSettings
 from take.selection.selectors import random
 from take.transport.costs import CostColumns
@@ -18,6 +20,12 @@ from tests.selection.conftest import best_free_cost, costs_of, free_cost, make_p
 GREEDY = SelectionSettings(refine=False, block_rows=64)
 REFINED = SelectionSettings(block_rows=64)
 LARGEST_COST = 4.0  # of unit vectors: s = 4 − C ≥ 0
+
+
+def costs_held(problem, memory=2**20, block_rows=64):
+    return FacilityCosts.of(
+        problem.corpus, problem.weights, problem.pool, memory, block_rows=block_rows
+    )
 
 
 def plain_greedy(problem):
@@ -65,8 +73,8 @@ def test_lazy_greedy_computes_few_gains(monkeypatch, leaders):
 
 
 def test_greedy_is_nested_and_its_costs_are_the_budget_curve(problem):
-    columns = CostColumns(problem.corpus, problem.pool, 2**20)
-    path = greedy_path(columns, problem.weights, 20)
+    with costs_held(problem) as costs:
+        path = greedy_path(costs, 20)
     for budget in (1, 2, 7, 20):
         chosen = facility(replace(problem, budget=budget), GREEDY, 0).rows
         np.testing.assert_array_equal(chosen, path.rows[:budget])
@@ -76,12 +84,13 @@ def test_greedy_is_nested_and_its_costs_are_the_budget_curve(problem):
 
 @pytest.mark.parametrize("memory", [0, 4 * 400, 4 * 400 * 12, 2**24])
 def test_memory_changes_nothing(problem, memory):
-    columns = CostColumns(problem.corpus, problem.pool, memory, block_rows=50)
-    path = greedy_path(columns, problem.weights, 8)
-    np.testing.assert_array_equal(path.rows, plain_greedy(problem))
-    search = SwapSearch(columns, problem.weights, path.rows)
-    search.run()
-    np.testing.assert_array_equal(search.in_greedy_order(), facility(problem, REFINED, 0).rows)
+    with costs_held(problem, memory, 50) as costs:
+        path = greedy_path(costs, 8)
+        np.testing.assert_array_equal(path.rows, plain_greedy(problem))
+        search = SwapSearch(costs, path.rows)
+        search.run()
+        found = greedy_path(costs, 8, among=search.rows).rows
+    np.testing.assert_array_equal(found, facility(problem, REFINED, 0).rows)
 
 
 @settings(max_examples=20, deadline=None)
@@ -101,22 +110,23 @@ def test_no_swap_lowers_the_cost_of_a_refined_set(seed, budget):
 
 
 def test_refinement_repairs_a_bad_start(problem):
-    columns = CostColumns(problem.corpus, problem.pool, 2**20, block_rows=64)
     start = random(problem, REFINED, 1).rows
-    search = SwapSearch(columns, problem.weights, start)
-    before = search.cost
-    search.run()
+    with costs_held(problem) as costs:
+        search = SwapSearch(costs, start)
+        before = search.cost
+        search.run()
+        after = search.cost
     assert search.swaps > 0
-    assert search.cost < before
-    assert search.cost == pytest.approx(free_cost(problem, search.rows), rel=1e-5)
+    assert after < before
+    assert after == pytest.approx(free_cost(problem, search.rows), rel=1e-5)
     greedy = facility(problem, GREEDY, 0).diagnostics["cost"]
-    assert search.cost < 1.05 * greedy
+    assert after < 1.05 * greedy
 
 
 def test_a_whole_pass_gives_the_change_of_every_swap(problem):
-    columns = CostColumns(problem.corpus, problem.pool, 2**20, block_rows=64)
     rows = random(problem, REFINED, 2).rows
-    changes = SwapSearch(columns, problem.weights, rows)._all_changes()
+    with costs_held(problem) as costs_of_rows:
+        changes = SwapSearch(costs_of_rows, rows)._all_changes()
     costs = costs_of(problem)
     for position, candidate in [(0, 3), (4, 17), (7, 59)]:
         other = rows.copy()
@@ -146,9 +156,10 @@ def test_a_selection_keeps_to_its_memory():
 
 def test_no_row_is_taken_twice_when_nothing_is_left_to_gain():
     points = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)
-    columns = CostColumns(ArrayBlocks(points[:2]), points, memory_bytes=2**20)
     for begin in (None, np.array([1, 3])):
-        path = greedy_path(columns, np.array([0.6, 0.4]), 4, begin)
+        rows, weights = ArrayBlocks(points[:2]), np.array([0.6, 0.4])
+        with FacilityCosts.of(rows, weights, points, 2**20) as costs:
+            path = greedy_path(costs, 4, begin)
         assert sorted(path.rows.tolist()) == [0, 1, 2, 3]
         assert (np.diff(path.costs) <= 0).all()
 
@@ -161,10 +172,10 @@ def test_swaps_end_where_rows_are_nearly_alike(seed, spread):
     rows = rng.standard_normal(8) + spread * rng.standard_normal((130, 8))
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     pool = np.repeat(rows[99:], 2, axis=0)
-    columns = CostColumns(ArrayBlocks(rows[:99]), pool, memory_bytes=2**20)
     weights = np.full(99, 1 / 99)
-    search = SwapSearch(columns, weights, greedy_path(columns, weights, 10).rows)
-    search.run()
+    with FacilityCosts.of(ArrayBlocks(rows[:99]), weights, pool, 2**20) as costs:
+        search = SwapSearch(costs, greedy_path(costs, 10).rows)
+        search.run()
     assert search.sweeps < 50
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from take.transport.costs import CostColumns, squared_distances
+from take.transport.costs import Candidates, Column, CostColumns, squared_distances
 
 points = hnp.arrays(np.float32, (7, 3), elements=st.floats(-10, 10, width=32))
 
@@ -26,12 +26,24 @@ def test_unit_vectors_cost_two_minus_twice_their_product(clouds):
 
 def test_columns_are_right_however_little_memory_there_is(clouds):
     costs = dense(clouds.rows, clouds.targets)
-    column_bytes = 4 * len(clouds.rows)
-    for memory in (0, column_bytes, 3 * column_bytes, 2**24):
-        columns = CostColumns(clouds.corpus, clouds.targets, memory, block_rows=32)
+    pool, corpus_bytes = Candidates(clouds.targets), 4 * clouds.rows.size
+    for slots, held in ((1, 0), (5, corpus_bytes), (7, corpus_bytes - 1), (40, corpus_bytes)):
+        columns = CostColumns(clouds.corpus, pool, slots=slots, corpus_bytes=held, block_rows=32)
         for candidate in (3, 1, 3, 7, 9, 30, 1, 3, *range(40)):
-            column = columns.column(candidate, likely=np.arange(candidate, min(candidate + 5, 40)))
-            np.testing.assert_allclose(column, costs[:, candidate], atol=1e-6)
+            last = min(candidate + min(5, slots), 40)
+            column = Column(candidate, candidate, tuple(range(candidate, last)))
+            np.testing.assert_allclose(columns.column(column), costs[:, candidate], atol=1e-6)
         for rows in (np.arange(300), np.array([0, 2, 3, 150, 299])):
             for part, block in columns.row_blocks(rows):
                 np.testing.assert_allclose(block, costs[rows[part]], atol=1e-6)
+
+
+def test_a_column_computed_again_with_its_batch_is_the_same(clouds):
+    wanted = Column(9, 1, (2, 9, 11, 30))
+    found = []
+    for others in ((), (Column(9, 0, (9,)), Column(30, 2, (30, 31)), Column(9, 3, (8, 9)))):
+        columns = CostColumns(clouds.corpus, Candidates(clouds.targets), slots=4)
+        for other in others:
+            columns.column(other)
+        found.append(columns.column(wanted).tobytes())
+    assert found[0] == found[1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
 from take.rows.nearest import nearest_rows
-from take.transport.costs import CostColumns
+from take.transport.costs import Candidates, Column, CostColumns
 from take.transport.coupling import Coupling, couple, group_shares
 from take.transport.sinkhorn import conditional_plan, entropic_plan, semi_relaxed_mass
 
@@ -87,7 +87,7 @@ def test_as_a_cost_it_is_the_prior_up_to_a_constant_of_the_row():
     assert np.ptp(costs - from_prior, axis=1).max() < 1e-6
     # The plan under C − ε log a is the plan under C with the prior a.
     free = semi_relaxed_mass(corpus, np.full(120, 1 / 120), targets, 0.1, prior=coupling)
-    added = CostColumns(corpus, targets, 2**20, added=coupling.costs(0.1))
+    added = CostColumns(corpus, Candidates(targets), slots=1, added=coupling.costs(0.1))
     ((_, block),) = added.row_blocks(np.arange(120))
     shares = np.exp(-block.astype(np.float64) / 0.1)
     np.testing.assert_allclose(
@@ -95,19 +95,19 @@ def test_as_a_cost_it_is_the_prior_up_to_a_constant_of_the_row():
     )
 
 
-@pytest.mark.parametrize("memory", [2**12, 2**20])
-def test_added_costs_are_in_columns_blocks_and_restrictions(memory):
+@pytest.mark.parametrize("slots", [1, 15])
+def test_added_costs_are_in_columns_and_blocks(slots):
     corpus, _, _, targets, coupling = example()
     added = coupling.costs(0.1)
-    plain = CostColumns(corpus, targets, memory, block_rows=32)
-    columns = CostColumns(corpus, targets, memory, block_rows=32, added=added)
-    dense = np.stack([plain.column(c).copy() for c in range(15)], axis=1)
+    pool = Candidates(targets)
+    plain = CostColumns(corpus, pool, slots=slots, block_rows=32)
+    columns = CostColumns(corpus, pool, slots=slots, block_rows=32, added=added)
+    dense = np.stack([plain.column(Column(c, c, (c,))).copy() for c in range(15)], axis=1)
     dense += added.block(np.arange(120))
     some, rows = np.array([2, 9, 11]), np.arange(10, 100)
     for part, block in columns.row_blocks(rows, some):
         np.testing.assert_allclose(block, dense[rows[part]][:, some], atol=1e-6)
-    np.testing.assert_allclose(columns.column(9), dense[:, 9], atol=1e-6)
-    np.testing.assert_allclose(columns.restricted(some).column(2), dense[:, 11], atol=1e-6)
+    np.testing.assert_allclose(columns.column(Column(9, 0, (9,))), dense[:, 9], atol=1e-6)
 
 
 @given(seed=st.integers(0, 30), count=st.integers(1, 12), n_rows=st.integers(1, 40))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
 from take.transport.costs import TransportError, squared_distances
-from take.transport.kernel import GibbsKernel
 from take.transport.sinkhorn import (
     SinkhornOptions,
     conditional_plan,
@@ -205,7 +204,7 @@ def test_bad_target_weights_and_epsilon_are_refused(clouds):
             clouds.corpus, clouds.weights, clouds.targets, target_weights=np.full(40, 1 / 20)
         )
     with pytest.raises(TransportError, match="ε is 0"):
-        GibbsKernel(clouds.corpus, clouds.targets, epsilon=0)
+        entropic_plan(clouds.corpus, clouds.weights, clouds.targets, epsilon=0)
 
 
 def test_rows_without_weight_neither_break_nor_matter(clouds):

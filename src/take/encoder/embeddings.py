@@ -91,6 +91,10 @@ class Embeddings:
         """Some rows: they point at the same strings."""
         return Embeddings(self.strings, self.rows[index])
 
+    def between(self, start: int, stop: int) -> Embeddings:
+        """Rows start … stop-1."""
+        return Embeddings(self.strings, self.rows[start:stop])
+
     def save(self, path: Path) -> None:
         """Write to a safetensors file, a block at a time."""
         blocks = map_blocks(lambda _, block: block, self.strings, DEFAULT_BLOCK_ROWS)

@@ -63,6 +63,10 @@ class Part:
 class Held(Protocol):
     """Parts on their workers."""
 
+    def share(self, value: Any) -> Any:
+        """A value that many calls have as an argument, so that it travels once."""
+        ...
+
     def call(self, method: str, *arguments: Any) -> Iterator[Any]:
         """What that method of each part answers, in the order of the parts."""
         ...
@@ -70,6 +74,11 @@ class Held(Protocol):
 
 class Engine(Protocol):
     """Does work."""
+
+    @property
+    def processes(self) -> int:
+        """Over how many processes, each with the memory of the settings, parts are spread."""
+        ...
 
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Iterator[Result]:
         """`job(item)` of each item, in order. Items are read as workers become free."""

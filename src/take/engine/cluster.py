@@ -53,6 +53,11 @@ class RayEngine:
         """The actors."""
         return self._workers
 
+    @property
+    def processes(self) -> int:
+        """The workers."""
+        return len(self._workers)
+
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Iterator[Result]:
         """`job(item)` of each item, in order; few are under way at a time."""
         with ExitStack() as stack:
@@ -90,12 +95,13 @@ class RayEngine:
 
     @contextmanager
     def hold(self, parts: Sequence[Part]) -> Iterator[Held]:
-        """The parts, spread evenly over the workers."""
+        """The parts, spread evenly over the workers. The caller, too, computes on one thread."""
         key = uuid.uuid4().hex
         with _explained():
             boxes = [[_ray().put(_pickled(part))] for part in parts]
         try:
-            yield _RayParts(key, boxes, self._workers)
+            with one_thread():
+                yield _RayParts(key, boxes, self._workers)
         finally:
             for worker in self._workers:
                 worker.forget.remote(key)
@@ -123,10 +129,18 @@ class _RayParts:
     def __init__(self, key: str, boxes: Sequence[list[Any]], workers: Sequence[Any]) -> None:
         self._key, self._boxes, self._workers = key, boxes, workers
 
+    def share(self, value: Any) -> Any:
+        """A reference to the value, which each machine fetches once."""
+        with _explained():
+            return _ray().put(value)
+
     def call(self, method: str, *arguments: Any) -> Iterator[Any]:
         """What the method of each part answers, in order."""
-        with one_thread(), _explained():
-            shared = tuple(_ray().put(argument) for argument in arguments)
+        with _explained():
+            shared = tuple(
+                argument if isinstance(argument, _ray().ObjectRef) else _ray().put(argument)
+                for argument in arguments
+            )
             under_way: deque[Any] = deque()
             for number, box in enumerate(self._boxes):
                 worker = self._workers[number % len(self._workers)]

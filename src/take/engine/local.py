@@ -32,49 +32,74 @@ class LocalEngine:
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers or available_cores()
 
+    @property
+    def processes(self) -> int:
+        """One."""
+        return 1
+
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Iterator[Result]:
         """`job(item)` of each item, in order."""
         if job.threads == "one":
-            with one_thread():
-                yield from self._each(job, items)
+            with one_thread(), self._pool() as pool:
+                yield from self._each(job, items, pool)
         else:
             yield from map(job, items)
 
     @contextmanager
     def hold(self, parts: Sequence[Part]) -> Iterator[Held]:
-        """The parts, in this process."""
-        yield _LocalParts(self, parts)
+        """The parts, in this process. The caller, too, computes on one thread."""
+        with one_thread(), self._pool(len(parts)) as pool:
+            yield _LocalParts(self, parts, pool)
 
-    def _each(self, compute: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[Made]:
-        if self._workers == 1:
+    @contextmanager
+    def _pool(self, items: int | None = None) -> Iterator[ThreadPoolExecutor | None]:
+        """Threads for so many items; None if this thread does as well."""
+        workers = self._workers if items is None else min(self._workers, items)
+        if workers <= 1:
+            yield None
+            return
+        with ThreadPoolExecutor(workers, thread_name_prefix="take") as pool:
+            yield pool
+
+    def _each(
+        self,
+        compute: Callable[[Given], Made],
+        items: Iterable[Given],
+        pool: ThreadPoolExecutor | None,
+    ) -> Iterator[Made]:
+        if pool is None:
             yield from map(compute, items)
             return
-        with ThreadPoolExecutor(self._workers, thread_name_prefix="take") as pool:
-            waiting: deque[Future[Made]] = deque()
-            try:
-                for item in items:
-                    waiting.append(pool.submit(_alone, compute, item))
-                    if len(waiting) >= _AHEAD * self._workers:
-                        yield waiting.popleft().result()
-                while waiting:
+        waiting: deque[Future[Made]] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(_alone, compute, item))
+                if len(waiting) >= _AHEAD * self._workers:
                     yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 class _LocalParts:
     """`Held` in this process."""
 
-    def __init__(self, engine: LocalEngine, parts: Sequence[Part]) -> None:
-        self._engine, self._parts = engine, parts
+    def __init__(
+        self, engine: LocalEngine, parts: Sequence[Part], pool: ThreadPoolExecutor | None
+    ) -> None:
+        self._engine, self._parts, self._pool = engine, parts, pool
+
+    def share(self, value: Any) -> Any:
+        """The value itself."""
+        return value
 
     def call(self, method: str, *arguments: Any) -> Iterator[Any]:
         """What the method of each part answers, in order."""
-        with one_thread():
-            yield from self._engine._each(
-                lambda part: getattr(part, method)(*arguments), self._parts
-            )
+        yield from self._engine._each(
+            lambda part: getattr(part, method)(*arguments), self._parts, self._pool
+        )
 
 
 def _alone(compute: Callable[[Given], Made], item: Given) -> Made:

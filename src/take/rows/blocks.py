@@ -7,7 +7,9 @@ depends on the block, not on N, and the same function can be handed to another e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -19,6 +21,8 @@ from take.rows.arrays import Float32, Int64
 Result = TypeVar("Result")
 
 DEFAULT_BLOCK_ROWS = 8192
+PART_ROWS = 8192
+MOST_PARTS = 512
 
 
 class RowBlocks(Protocol):
@@ -60,6 +64,12 @@ class ArrayBlocks:
         """Rows start … stop-1."""
         return np.asarray(self._rows[start:stop], dtype=np.float32)
 
+    def between(self, start: int, stop: int) -> RowBlocks:
+        """Rows start … stop-1, whose pickle has no other rows."""
+        if place_of(self._rows):
+            return RowRange(self, start, stop)
+        return ArrayBlocks(self._rows[start:stop])
+
 
 def _at_place(kind: type[ArrayBlocks], place: Place) -> ArrayBlocks:
     return kind(map_place(place))
@@ -75,6 +85,18 @@ def block_bounds(n_rows: int, block_rows: int = DEFAULT_BLOCK_ROWS) -> Iterator[
         raise ValueError(f"block_rows is {block_rows}; a block has at least one row")
     for start in range(0, n_rows, block_rows):
         yield start, min(start + block_rows, n_rows)
+
+
+def part_bounds(n_rows: int, block_rows: int = DEFAULT_BLOCK_ROWS) -> list[tuple[int, int]]:
+    """Start and stop of the parts of rows that stay with workers: whole blocks, 512 parts at most.
+
+    They depend on N and the block alone, so that sums over parts are the same on any engine.
+
+    >>> part_bounds(20_000, 1024)
+    [(0, 8192), (8192, 16384), (16384, 20000)]
+    """
+    blocks = max(PART_ROWS, n_rows / MOST_PARTS) / block_rows
+    return list(block_bounds(n_rows, ceil(blocks) * block_rows))
 
 
 def map_blocks(
@@ -129,6 +151,45 @@ def rows_at(rows: RowBlocks, index: Int64) -> RowBlocks:
     return rows.subset(index) if isinstance(rows, HasSubsets) else SubsetBlocks(rows, index)
 
 
+@runtime_checkable
+class HasRanges(Protocol):
+    """Rows that know a better way to consecutive ones than `RowRange`."""
+
+    def between(self, start: int, stop: int) -> RowBlocks:
+        """Rows start … stop-1."""
+        ...
+
+
+def row_range(rows: RowBlocks, start: int, stop: int) -> RowBlocks:
+    """Rows start … stop-1 as a `RowBlocks`, to hand to a worker: other rows do not travel with it.
+
+    >>> row_range(ArrayBlocks(np.arange(5, dtype=np.float32)[:, None]), 2, 5).read(1, 3).tolist()
+    [[3.0], [4.0]]
+    """
+    if isinstance(rows, HasRanges):
+        return rows.between(start, stop)
+    return RowRange(rows, start, stop)
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """Consecutive rows of a `RowBlocks`."""
+
+    rows: RowBlocks
+    first: int
+    last: int
+    """Not one of them."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of rows, d)."""
+        return self.last - self.first, self.rows.shape[1]
+
+    def read(self, start: int, stop: int) -> Float32:
+        """The rows start … stop-1 of these."""
+        return self.rows.read(self.first + start, self.first + stop)
+
+
 class SubsetBlocks:
     """Some rows of a `RowBlocks`: neighbours are read together, gaps are skipped.
 
@@ -147,6 +208,10 @@ class SubsetBlocks:
     def shape(self) -> tuple[int, int]:
         """(number of chosen rows, d)."""
         return len(self._index), self._rows.shape[1]
+
+    def between(self, start: int, stop: int) -> RowBlocks:
+        """Chosen rows start … stop-1."""
+        return SubsetBlocks(self._rows, self._index[start:stop])
 
     def read(self, start: int, stop: int) -> Float32:
         """Chosen rows start … stop-1."""

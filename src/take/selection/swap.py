@@ -22,9 +22,10 @@ import numpy as np
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import ArrayBlocks
 from take.selection.facility import greedy_path
+from take.selection.facility_costs import FacilityCosts
 from take.selection.problem import ClassProblem, Selected
 from take.selection.selection_settings import SelectionSettings
-from take.transport.costs import CostColumns, TransportError, squared_distances
+from take.transport.costs import TransportError, squared_distances
 from take.transport.coupling import Coupling
 from take.transport.exact import draw_by_weight, read_rows
 from take.transport.sinkhorn import EntropicPlan, SinkhornOptions, entropic_plan
@@ -44,8 +45,10 @@ def swap(problem: ClassProblem, settings: SelectionSettings, seed: int) -> Selec
     coupling = problem.coupling.of_rows(chosen) if problem.coupling else None
     search = EntropicSwaps(rows, weights, problem.pool, settings, coupling)
     added = coupling.costs(settings.epsilon) if coupling else None
-    columns = CostColumns(ArrayBlocks(rows), problem.pool, settings.memory_bytes, added=added)
-    search.start(greedy_path(columns, weights, problem.budget).rows)
+    blocks, memory = ArrayBlocks(rows), settings.memory_bytes
+    with FacilityCosts.of(blocks, weights, problem.pool, memory, added=added) as costs:
+        greedy = greedy_path(costs, problem.budget).rows
+    search.start(greedy)
     started = search.plan.value
     search.run()
     diagnostics = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from take.rows.arrays import Float32, Int64
 from take.rows.blocks import ArrayBlocks, RowBlocks, block_bounds, squared_norms
 from take.transport.coupling import GroupCosts
 
-MAX_BUFFER_BYTES = 64 * 2**20
+MAX_BUFFER_BYTES = 16 * 2**20
 COLUMN_BLOCK_ROWS = 4096
 
 
@@ -36,18 +37,60 @@ def squared_distances(block: Float32, targets: Float32) -> Float32:
     return np.maximum(costs, 0, out=costs)
 
 
+class Candidates:
+    """The features of a pool as costs need them.
+
+    >>> Candidates(np.eye(2, dtype=np.float32)).norms.tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(self, features: Float32) -> None:
+        self.doubled = features * np.float32(-2)
+        self.norms = squared_norms(features)
+        self._last: tuple[Int64, Float32, Float32] | None = None
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.norms)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what was read last."""
+        return self.__dict__ | {"_last": None}
+
+    def at(self, some: Int64 | None) -> tuple[Float32, Float32]:
+        """−2 y_c and ‖y_c‖² of some, or of all. Parts of rows ask for the same ones in turn."""
+        if some is None or len(some) == len(self):
+            return self.doubled, self.norms
+        last = self._last
+        if last is None or (last[0] is not some and not np.array_equal(last[0], some)):
+            self._last = last = some, self.doubled[some], self.norms[some]
+        return last[1], last[2]
+
+
+class Column(NamedTuple):
+    """A candidate's column, and with which others it is computed.
+
+    The product of several columns may have other last digits than that of one. With the batch, a
+    column that is computed again is the same.
+    """
+
+    candidate: int
+    batch: int  # its number
+    members: tuple[int, ...]  # candidates of the batch, ascending
+
+
 class CostColumns:
     """C_nc = ‖x_n − y_c‖², by blocks of rows against the whole pool, or by single columns.
 
     `added` are further costs, such as those of a prior coupling.
 
     A search uses the same few columns again and again, so computed columns are kept, and the least
-    recently used is dropped. The corpus is kept in memory if it fits half the limit; otherwise it
+    recently used is dropped. The corpus is kept in memory if it fits `corpus_bytes`; otherwise it
     is read by blocks for every request.
 
     >>> points = np.array([[1, 0], [0, 1]], dtype=np.float32)
-    >>> costs = CostColumns(ArrayBlocks(points), points, memory_bytes=2**20)
-    >>> costs.column(1).tolist()
+    >>> costs = CostColumns(ArrayBlocks(points), Candidates(points), slots=2)
+    >>> costs.column(Column(1, 0, (0, 1))).tolist()
     [2.0, 0.0]
     >>> [block.tolist() for _, block in costs.row_blocks(np.array([1]))]
     [[[2.0, 0.0]]]
@@ -56,35 +99,30 @@ class CostColumns:
     def __init__(
         self,
         corpus: RowBlocks,
-        pool: Float32,
-        memory_bytes: int,
+        candidates: Candidates,
+        *,
+        slots: int,
+        corpus_bytes: int = 0,
         block_rows: int = 2048,
         added: GroupCosts | None = None,
     ) -> None:
         n_rows, n_features = corpus.shape
-        self.added = added
-        self.n_rows, self.n_candidates = n_rows, len(pool)
-        self.pool, self.pool_norms = pool, squared_norms(pool)
-        self._doubled = pool * np.float32(-2)
-        corpus_bytes = 4 * n_rows * n_features
+        self.added, self.n_rows, self.block_rows = added, n_rows, block_rows
+        self._candidates = candidates
         self._in_memory: Float32 | None = None
-        if corpus_bytes <= memory_bytes // 2:
+        if 4 * n_rows * n_features <= corpus_bytes:
             self._in_memory = np.empty((n_rows, n_features), dtype=np.float32)
             for start, stop in block_bounds(n_rows):  # not all pages of a mapped file at once
                 self._in_memory[start:stop] = corpus.read(start, stop)
             corpus = ArrayBlocks(self._in_memory)
-            memory_bytes -= corpus_bytes
         self.corpus = corpus
         self.norms = np.empty(n_rows, dtype=np.float32)
         for start, stop in block_bounds(n_rows, COLUMN_BLOCK_ROWS):
             self.norms[start:stop] = squared_norms(corpus.read(start, stop))
-        # No block of rows × candidates is larger than this, however large the pool.
-        limit = min(MAX_BUFFER_BYTES, max(memory_bytes // 4, 2**20))
-        self.block_rows = max(1, min(block_rows, limit // (4 * len(pool))))
-        slots = max(1, min(len(pool), memory_bytes // (4 * n_rows)))
         self._kept = np.empty((slots, n_rows), dtype=np.float32)  # untouched pages cost nothing
-        self._slot_of = np.full(len(pool), -1, dtype=np.int64)
+        self._slot_of = np.full(len(candidates), -1, dtype=np.int64)
         self._holder = np.full(slots, -1, dtype=np.int64)
+        self._batch = np.full(slots, -1, dtype=np.int64)
         self._used = np.zeros(slots, dtype=np.int64)
         self._clock = 0
 
@@ -95,14 +133,10 @@ class CostColumns:
 
         A part is overwritten by the next.
         """
-        doubled, norms = self._doubled, self.pool_norms
-        if candidates is not None and len(candidates) == self.n_candidates:
-            candidates = None
-        if candidates is not None:
-            doubled, norms = doubled[candidates], norms[candidates]
+        doubled, norms = self._candidates.at(candidates)
         # As many entries as with all candidates: with few of them, more rows at a time, as long as
         # the rows themselves stay small.
-        height = self.block_rows * self.n_candidates // max(1, len(doubled))
+        height = self.block_rows * len(self._candidates) // max(1, len(doubled))
         height = min(height, MAX_BUFFER_BYTES // (4 * self.corpus.shape[1]), len(rows))
         height = max(1, height)
         buffer = np.empty((height, len(doubled)), dtype=np.float32)
@@ -115,23 +149,15 @@ class CostColumns:
                 block += self.added.block(rows[start:stop], candidates)
             yield slice(start, stop), np.maximum(block, 0, out=block)
 
-    def column(self, candidate: int, likely: Int64 | None = None) -> Float32:
-        """C_·c of one candidate, (N,). If it must be computed, so are those likely to follow."""
-        if self._slot_of[candidate] < 0:
-            wanted = np.array([candidate])
-            if likely is not None:
-                wanted = np.union1d(likely[self._slot_of[likely] < 0], wanted)
-            if len(wanted) > len(self._holder):
-                wanted = np.array([candidate])
-            self._compute(wanted)
-        column: Float32 = self._kept[self._touch(candidate)]
-        return column
-
-    def restricted(self, candidates: Int64) -> CostColumns:
-        """The same corpus with only some of the candidates."""
-        memory_bytes = 4 * self.n_rows * min(64, len(candidates))
-        added = self.added.of_targets(candidates) if self.added else None
-        return CostColumns(self.corpus, self.pool[candidates], memory_bytes, self.block_rows, added)
+    def column(self, column: Column) -> Float32:
+        """C_·c of one candidate, (N,): overwritten when others are computed."""
+        slot = int(self._slot_of[column.candidate])
+        if slot < 0 or self._batch[slot] != column.batch:
+            members = np.array(column.members)
+            self._compute(members)
+            self._batch[self._slot_of[members]] = column.batch
+        found: Float32 = self._kept[self._touch(column.candidate)]
+        return found
 
     def features(self, rows: Int64) -> Float32:
         """φ of these corpus rows (ascending)."""
@@ -150,7 +176,8 @@ class CostColumns:
 
     def _compute(self, candidates: Int64) -> None:
         slots = np.array([self._touch(int(candidate)) for candidate in candidates])
-        doubled, norms = self._doubled[candidates], self.pool_norms[candidates, None]
+        doubled = self._candidates.doubled[candidates]
+        norms = self._candidates.norms[candidates, None]
         for start, stop in block_bounds(self.n_rows, COLUMN_BLOCK_ROWS):
             block = doubled @ self.corpus.read(start, stop).T
             block += self.norms[start:stop]

@@ -37,6 +37,10 @@ class GroupCosts(NamedTuple):
         costs = self.costs if targets is None else self.costs[:, targets]
         return costs[self.groups[rows]]
 
+    def between(self, start: int, stop: int) -> GroupCosts:
+        """The same of rows start … stop-1."""
+        return GroupCosts(self.groups[start:stop], self.costs)
+
     def of_targets(self, targets: Int64) -> GroupCosts:
         """The same with some of the targets."""
         return GroupCosts(self.groups, self.costs[:, targets])
@@ -71,6 +75,10 @@ class Coupling:
     def of_rows(self, rows: Int64) -> Coupling:
         """The same with some of the rows."""
         return replace(self, groups=self.groups[rows])
+
+    def between(self, start: int, stop: int) -> Coupling:
+        """The same of rows start … stop-1."""
+        return replace(self, groups=self.groups[start:stop])
 
     def costs(self, epsilon: float) -> GroupCosts:
         """−ε log a as a cost, which is what the prior does in the kernel a e^{−C/ε}.

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from take.engine import Job, current
 from take.rows.arrays import Float32, Float64
-from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.blocks import RowBlocks, block_bounds, row_range
 from take.transport.costs import TransportError, squared_distances
-from take.transport.kernel import BLOCK_ROWS, MEMORY_BYTES, GibbsKernel, Prior
+from take.transport.kernel import BLOCK_ROWS, MEMORY_BYTES, GibbsKernel, Prior, prior_range
 
 EPSILON = 0.05
 TOLERANCE = 1e-5
@@ -134,28 +136,36 @@ def entropic_plan(  # noqa: PLR0913  # the problem of Eq. 11 has that many parts
     """
     options = options or SinkhornOptions()
     nu = _checked_target_weights(target_weights, len(targets))
-    kernel = GibbsKernel(corpus, targets, epsilon, prior, options.memory_bytes, options.block_rows)
     mixer = Anderson(options.memory, nu)
     theta = np.log(nu) if start is None else start
     iteration = 0
-    while True:
-        marginals = kernel.marginals(theta, weights)
-        iteration += 1
-        error = float(np.abs(marginals.received - nu).sum())
-        done = error <= options.tolerance or not np.isfinite(error)
-        if done or iteration >= options.max_iterations:
-            break
-        theta = mixer.step(theta, np.log(nu) - np.log(marginals.received))
-    if not error <= options.tolerance and options.raise_unless_converged:
-        raise TransportError(
-            f"entropic transport did not converge: after {iteration} iterations the target "
-            f"marginal is off by {error:.3g}. Allowed: {options.tolerance:.3g}. Fix: raise ε "
-            f"(now {epsilon}), or max_iterations of SinkhornOptions."
-        )
-    f: Float64 = -epsilon * marginals.log_sums
-    g: Float64 = epsilon * (theta - np.log(nu))
-    value = float(weights @ f + nu @ g)
-    return EntropicPlan(f, g, nu, marginals.received, epsilon, value, error, iteration)
+    with GibbsKernel.of(
+        corpus,
+        weights,
+        targets,
+        epsilon,
+        prior,
+        memory_bytes=options.memory_bytes,
+        block_rows=options.block_rows,
+    ) as kernel:
+        while True:
+            received = kernel.received(theta)
+            iteration += 1
+            error = float(np.abs(received - nu).sum())
+            done = error <= options.tolerance or not np.isfinite(error)
+            if done or iteration >= options.max_iterations:
+                break
+            theta = mixer.step(theta, np.log(nu) - np.log(received))
+        if not error <= options.tolerance and options.raise_unless_converged:
+            raise TransportError(
+                f"entropic transport did not converge: after {iteration} iterations the target "
+                f"marginal is off by {error:.3g}. Allowed: {options.tolerance:.3g}. Fix: raise ε "
+                f"(now {epsilon}), or max_iterations of SinkhornOptions."
+            )
+        f: Float64 = -epsilon * kernel.log_sums(theta)
+        g: Float64 = epsilon * (theta - np.log(nu))
+        value = float(weights @ f + nu @ g)
+    return EntropicPlan(f, g, nu, received, epsilon, value, error, iteration)
 
 
 def semi_relaxed_mass(
@@ -176,8 +186,62 @@ def semi_relaxed_mass(
     >>> mass.round(4).tolist()  # each row stays with itself
     [0.75, 0.25]
     """
-    kernel = GibbsKernel(corpus, targets, epsilon, prior, 0, block_rows)
-    return kernel.marginals(np.zeros(len(targets)), weights).received
+    with GibbsKernel.of(
+        corpus, weights, targets, epsilon, prior, memory_bytes=0, block_rows=block_rows
+    ) as kernel:
+        return kernel.received(np.zeros(len(targets)))
+
+
+class _BlockOfRows(NamedTuple):
+    """Consecutive rows, the prior's rows, and their weights where they are needed."""
+
+    start: int
+    rows: RowBlocks
+    prior: Prior | None
+    weights: Float64 | None = None
+
+
+@dataclass(frozen=True)
+class _Shares(Job[_BlockOfRows, tuple[int, Float64, Float32]]):
+    """`conditional_plan` of a block."""
+
+    targets: Float32
+    theta: Float64
+    epsilon: float
+
+    def __call__(self, item: _BlockOfRows) -> tuple[int, Float64, Float32]:
+        """Its first row, γ_nc / w_n, and C_nc."""
+        n_rows = item.rows.shape[0]
+        costs = squared_distances(item.rows.read(0, n_rows), self.targets)
+        exponents = self.theta - costs / self.epsilon
+        if item.prior is not None:
+            with np.errstate(divide="ignore"):
+                exponents += np.log(item.prior(0, n_rows))
+        exponents -= exponents.max(axis=1, keepdims=True)
+        shares: Float64 = np.exp(exponents, out=exponents)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return item.start, shares, costs
+
+
+@dataclass(frozen=True)
+class _BlockCost(Job[_BlockOfRows, float]):
+    """⟨γ, C⟩ of a block."""
+
+    shares: _Shares
+
+    def __call__(self, item: _BlockOfRows) -> float:
+        """Σ_n w_n Σ_c γ_nc / w_n C_nc."""
+        _, shares, costs = self.shares(item)
+        return float(np.asarray(item.weights) @ (shares * costs).sum(axis=1))
+
+
+def _blocks_of_rows(
+    corpus: RowBlocks, prior: Prior | None, block_rows: int, weights: Float64 | None = None
+) -> Iterator[_BlockOfRows]:
+    for start, stop in block_bounds(corpus.shape[0], block_rows):
+        rows, its_prior = row_range(corpus, start, stop), prior_range(prior, start, stop)
+        w = None if weights is None else weights[start:stop]
+        yield _BlockOfRows(start, rows, its_prior, w)
 
 
 def conditional_plan(
@@ -192,16 +256,8 @@ def conditional_plan(
 
     In fp64 from the exponents on, so that each row sums to 1 to rounding.
     """
-    for start, stop in block_bounds(corpus.shape[0], block_rows):
-        costs = squared_distances(corpus.read(start, stop), targets)
-        exponents = theta - costs / epsilon
-        if prior is not None:
-            with np.errstate(divide="ignore"):
-                exponents += np.log(prior(start, stop))
-        exponents -= exponents.max(axis=1, keepdims=True)
-        shares: Float64 = np.exp(exponents, out=exponents)
-        shares /= shares.sum(axis=1, keepdims=True)
-        yield start, shares, costs
+    blocks = _blocks_of_rows(corpus, prior, block_rows)
+    return current().map(_Shares(targets, theta, epsilon), blocks)
 
 
 def transport_cost(
@@ -220,11 +276,9 @@ def transport_cost(
     >>> round(transport_cost(ArrayBlocks(points), weights, points, plan), 4)
     0.5
     """
-    total = 0.0
-    blocks = conditional_plan(corpus, targets, plan.theta, plan.epsilon, prior, block_rows)
-    for start, shares, costs in blocks:
-        total += float(weights[start : start + len(shares)] @ (shares * costs).sum(axis=1))
-    return total
+    job = _BlockCost(_Shares(targets, plan.theta, plan.epsilon))
+    blocks = _blocks_of_rows(corpus, prior, block_rows, weights)
+    return sum(current().map(job, blocks))
 
 
 def _checked_target_weights(target_weights: Float64 | None, n_targets: int) -> Float64:

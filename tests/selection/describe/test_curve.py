@@ -10,7 +10,7 @@ from take.rows.blocks import ArrayBlocks
 from take.selection.describe.curve import CurveOptions, along, budget_curve, find_knee
 from take.selection.describe.distillation import Distillation
 from take.selection.facility import greedy_path
-from take.transport.costs import CostColumns
+from take.selection.facility_costs import FacilityCosts
 from take.transport.exact import wasserstein
 from tests.selection.describe.distillations import distances_of, make_distillation, rows_of, unit
 
@@ -45,8 +45,9 @@ def test_the_path_is_greedy_facility_location_within_each_class():
     for label, path in enumerate(curve.paths):
         members, pool = made.labels == label, np.flatnonzero(made.pool_labels == label)
         weights = made.weights[members]
-        columns = CostColumns(ArrayBlocks(rows_of(made)[members]), made.pool[pool], 2**20)
-        expected = greedy_path(columns, weights / weights.sum(), 6).rows
+        rows, shares = ArrayBlocks(rows_of(made)[members]), weights / weights.sum()
+        with FacilityCosts.of(rows, shares, made.pool[pool], 2**20) as costs:
+            expected = greedy_path(costs, 6).rows
         np.testing.assert_array_equal(path, pool[expected])
     assert curve.table["cost"].is_monotonic_decreasing
     np.testing.assert_allclose(

@@ -19,8 +19,9 @@ from take.rows.blocks import RowBlocks, block_bounds, rows_at
 from take.selection.describe.distillation import Distillation
 from take.selection.describe.distillation_report import Knee
 from take.selection.facility import greedy_path
+from take.selection.facility_costs import FacilityCosts
 from take.selection.selection_settings import Scope
-from take.transport.costs import CostColumns, squared_distances
+from take.transport.costs import squared_distances
 from take.transport.exact import SAMPLE_ROWS, draw_by_weight, read_rows, wasserstein
 
 BINS = 4000  # of distances between unit vectors, 0 … 2: percentiles are right to 0.0005
@@ -203,8 +204,9 @@ def _walk(
         # A class of weight 0 costs nothing, but its rows must be covered, too.
         shares = weights / mass if mass > 0 else np.full(len(rows), 1 / len(rows))
         pool = distillation.pool[candidates]
-        columns = CostColumns(corpus, pool, options.memory_bytes, options.block_rows)
-        corpus, path = columns.corpus, candidates[greedy_path(columns, shares, length).rows]
+        memory, block_rows = options.memory_bytes, options.block_rows
+        with FacilityCosts.of(corpus, shares, pool, memory, block_rows) as costs:
+            path = candidates[greedy_path(costs, length).rows]
     return path[:length], along(corpus, weights, distillation.pool[path[:length]])
 
 
