@@ -182,7 +182,7 @@ def nearest_heaviest_rows(
     rank = np.arange(len(target)) - np.searchsorted(target, target)
     listed = (rank < top) & (weights[order] > 0)
     row = order[listed]
-    assigned: Float64 = np.bincount(found.row, weights, minlength=n_targets)
+    assigned = np.bincount(found.row, weights, minlength=n_targets).astype(np.float64)
     return HeaviestRows(target[listed], row, weights[row], assigned, found.row)
 
 
