@@ -10,12 +10,14 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
+from scipy.sparse import random as random_sparse
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.engine import Engine, engine_of_run
 from take.engine.cluster import RayEngine, connected
 from take.engine.engine_settings import EngineSettings
 from take.engine.local import LocalEngine
+from take.engine.threads import one_thread
 from take.rows.blocks import ArrayBlocks, RowBlocks, rows_at
 from take.rows.nearest import closest_rows, nearest, nearest_by_class, nearest_rows
 from take.rows.passes import row_windows
@@ -24,6 +26,11 @@ from take.scoring.scorers import SCORERS, Evidence, score
 from take.scoring.scoring_inputs import ScoringError, ScoringSettings, check_features
 from take.selection.describe.distillation import Distillation
 from take.selection.describe.lineage import trace
+from take.selection.exam import surrogates
+from take.selection.exam.search import ExamProblem, begin, search
+from take.selection.exam.surrogates import Pool, ScoredRows, Surrogate
+from take.selection.exam.views import Views
+from take.selection.selection_settings import ExamSettings
 
 pytest.importorskip("ray")
 
@@ -151,6 +158,43 @@ def test_lineage(engines, corpus, labels, plan):
     pool = corpus.read(0, 60)
     made = Distillation(corpus, weights, labels, pool, labels[:60], np.arange(0, 60, 2))
     same_everywhere(engines, lambda: trace(made, plan, top=4))
+
+
+@pytest.mark.parametrize("surrogate", ["phi", "tfidf", "joint"])
+def test_gram(engines, surrogate, monkeypatch):
+    monkeypatch.setattr(surrogates, "_LARGE_ENTRIES", 10_000)
+    random = np.random.default_rng(6)
+    lexical = [random_sparse(n, 400, density=0.05, format="csr", rng=random) for n in (1300, 50)]
+    rows, others = (
+        Views({"phi": unit_rows(part.shape[0], 32, 7), "lexical": part.astype(np.float32)})
+        for part in lexical
+    )
+    same_everywhere(engines, lambda: Surrogate(surrogate).gram(rows, others))
+
+
+def test_exam_search(engines):
+    """One thread or two, and Gram matrices on workers: the same rows and the same losses."""
+    same_everywhere(engines, searched)
+
+
+def searched() -> Any:
+    random, n_classes = np.random.default_rng(8), 4
+    labels = [np.sort(random.integers(0, n_classes, n)) for n in (1500, 3000, 200)]
+    means = unit_rows(n_classes, 64, 9)
+    pool, exam, validation = (
+        Views({"phi": (means[y] + unit_rows(len(y), 64, len(y))) / 2}) for y in labels
+    )
+    scored = [
+        ScoredRows(views, y, np.full(len(y), 1 / len(y)))
+        for views, y in ((exam, labels[1]), (validation, labels[2]))
+    ]
+    problem = ExamProblem(
+        (Surrogate("phi", temperature=0.1),), Pool(pool, labels[0], n_classes), *scored
+    )
+    start = np.concatenate([np.flatnonzero(labels[0] == c)[:3] for c in range(n_classes)])
+    with one_thread():
+        found = search(problem, begin(problem, start), ExamSettings(max_sweeps=1))
+    return found.rows, found.history
 
 
 def test_rows_of_a_file_are_not_in_items(corpus, labels):
