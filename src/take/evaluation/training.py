@@ -50,7 +50,9 @@ class CellJob(Job[CellTask, CellResult | str]):
     _learners: dict[str, Learner | Exception] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_learners": {}}
+        """No models; a worker may have another working directory."""
+        store = CellStore(self.store.folder.absolute())
+        return {**vars(self), "_learners": {}, "store": store}
 
     def __call__(self, item: CellTask) -> CellResult | str:
         """The cell with its scores; an error is recorded, and other cells go on."""

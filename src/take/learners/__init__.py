@@ -102,9 +102,14 @@ class Shared:
     _pretrained: dict[tuple[str, str | None, int], Pretrained] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is loaded does not travel."""
+        """What is loaded does not travel; another process may have another working directory."""
         empty = {"_vectors": {}, "_pretrained": {}, "characters": count_characters()}
-        return {**vars(self), **empty}
+        folders = {
+            name: folder and folder.absolute()
+            for name, folder in vars(self).items()
+            if name in ("word_vectors", "language_models")
+        }
+        return {**vars(self), **empty, **folders}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
