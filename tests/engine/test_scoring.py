@@ -21,6 +21,7 @@ from take.engine.threads import one_thread
 from take.rows.blocks import ArrayBlocks, RowBlocks, rows_at
 from take.rows.nearest import closest_rows, nearest, nearest_by_class, nearest_rows
 from take.rows.passes import row_windows
+from take.scoring.diagnostics import study_scorers
 from take.scoring.influence import influence_matrix
 from take.scoring.scorers import SCORERS, Evidence, score
 from take.scoring.scoring_inputs import ScoringError, ScoringSettings, check_features
@@ -110,6 +111,10 @@ def test_weights(engines, corpus, labels, scorer):
         return scored.scores, scored.weights
 
     same_everywhere(engines, weights)
+
+
+def test_diagnostics(engines, corpus, labels):
+    same_everywhere(engines, lambda: repr(study_scorers(corpus, labels, C, SETTINGS)))
 
 
 def test_the_first_bad_row_is_named(engines):

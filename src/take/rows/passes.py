@@ -7,7 +7,7 @@ the corpus.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from take.engine.threads import one_thread
 from take.rows.arrays import Float32
 from take.rows.blocks import DEFAULT_BLOCK_ROWS, RowBlocks, block_bounds, window
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -71,6 +72,23 @@ def compute_blocks(
         with one_thread():
             result = job(block)
         yield result
+
+
+@dataclass(frozen=True)
+class _Each(Job[Item, Result]):
+    function: Callable[[Item], Result]
+
+    def __call__(self, item: Item) -> Result:
+        return self.function(item)
+
+
+def compute_each(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """`function(item)` of each item, in order, by the engine of the run: each on one thread.
+
+    >>> list(compute_each(abs, [-1, 2]))
+    [1, 2]
+    """
+    return current().map(_Each(function), items)
 
 
 def row_windows(
