@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from take.engine import Engine, EngineError, current, engine_of_run
+from take.engine import Engine, current, engine_of_run
 from take.engine.cluster import RayEngine, connected
 from take.engine.engine_settings import EngineSettings
 from take.engine.local import LocalEngine

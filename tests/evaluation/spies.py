@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from take.evaluation import grid as grid_module
+from take.evaluation import training as training_module
 from take.evaluation.methods import METHODS
 from take.evaluation.methods.material import BaselineSettings
 from take.evaluation.sealed_split import SealedSplit
@@ -93,9 +93,9 @@ class Spy:
 
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
-    found, make_learner = Spy(), grid_module.make_learner
+    found, make_learner = Spy(), training_module.make_learner
     monkeypatch.setattr(
-        grid_module, "make_learner", lambda *given: Watched(make_learner(*given), found)
+        training_module, "make_learner", lambda *given: Watched(make_learner(*given), found)
     )
 
     def watched(name: str, method: Any) -> Any:

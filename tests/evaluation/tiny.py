@@ -19,6 +19,7 @@ from take.generation.pool import ledger_rows, pool_rows
 from take.generation.screening.reasons import Reason
 from take.learners import SentenceVectors, Shared
 from take.pipelines.scoring import nodes as scoring
+from take.scoring.influence import InfluenceMatrix
 from take.scoring.scoring_inputs import ScoringSettings
 from take.selection.selection_settings import SelectionSettings
 from take.text.copies import CopySettings
@@ -114,7 +115,8 @@ def make_world(folder: Path) -> World:
 
     vectors = embedded(corpus)
     trajectory = scoring.train_probe(vectors, corpus, SCORING)
-    influence = scoring.measure_influence(vectors, corpus, trajectory, SCORING)
+    streamed = scoring.measure_influence(vectors, corpus, trajectory, SCORING)
+    influence = InfluenceMatrix(np.concatenate(list(streamed.values.blocks)))
     study = scoring.study_scorers(vectors, corpus, SCORING)
     weighed = scoring.weigh_rows(vectors, corpus, trajectory, influence, study, SCORING)
     prepared = PreparedCorpus(

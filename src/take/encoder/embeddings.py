@@ -75,6 +75,13 @@ class Embeddings:
     rows: NDArray[np.int64]
     """(N, 1) or (N, 2): indices of the strings of each row."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Vectors of a mapped file do not travel; of others, those that the rows use."""
+        if isinstance(self.strings, ArrayBlocks) and self.strings.is_mapped:
+            return Embeddings, (self.strings, self.rows)
+        used, places = np.unique(self.rows, return_inverse=True)
+        return Embeddings, (MappedVectors(self.strings.take(used)), places.reshape(self.rows.shape))
+
     @property
     def shape(self) -> tuple[int, int]:
         """(N, d) for single texts, (N, 4d) for pairs."""
@@ -87,13 +94,13 @@ class Embeddings:
         vectors = [self.strings.take(column) for column in wanted.T]
         return vectors[0] if len(vectors) == 1 else pair_features(vectors[0], vectors[1])
 
+    def window(self, start: int, stop: int) -> Embeddings:
+        """Rows start … stop-1: they point at the same strings."""
+        return Embeddings(self.strings, self.rows[start:stop])
+
     def subset(self, index: NDArray[np.int64]) -> Embeddings:
         """Some rows: they point at the same strings."""
         return Embeddings(self.strings, self.rows[index])
-
-    def between(self, start: int, stop: int) -> Embeddings:
-        """Rows start … stop-1."""
-        return Embeddings(self.strings, self.rows[start:stop])
 
     def save(self, path: Path) -> None:
         """Write to a safetensors file, a block at a time."""

@@ -70,7 +70,7 @@ class Encoder:
 
     def __reduce__(self) -> tuple[type[Encoder], tuple[EncoderSettings, Path]]:
         """Another process loads the transformer itself."""
-        return Encoder, (self.settings, self._cache_root)
+        return Encoder, (self.settings, self._cache_root.absolute())
 
     @cached_property
     def identity(self) -> str:

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 _lock = threading.Lock()
@@ -28,11 +29,9 @@ def one_thread() -> Iterator[None]:
     1
     """
     global _users, _limits  # noqa: PLW0603 - a property of the process
-    from threadpoolctl import threadpool_limits
-
     with _lock:
         if _users == 0:
-            _limits = threadpool_limits(1, user_api="blas")
+            _limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
         _users += 1
     try:
         yield
@@ -41,6 +40,14 @@ def one_thread() -> Iterator[None]:
             _users -= 1
             if _users == 0:
                 _limits.restore_original_limits()
+
+
+@lru_cache(maxsize=1)
+def _libraries(_n_modules: int) -> Any:
+    """The loaded libraries. Finding them takes milliseconds; new modules may bring more."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def numerical_threads() -> int:

@@ -8,6 +8,7 @@ metrics. The evaluation split is sealed: rows are made and learners trained with
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from take.cost import costing
+from take.engine import current
 from take.evaluation.ceiling import ceiling_rows
 from take.evaluation.cells import CellResult, failure
 from take.evaluation.grid_settings import GridSettings, LearnerChoices, Names
@@ -24,17 +25,15 @@ from take.evaluation.names import CONSTANT, FULL
 from take.evaluation.progress import Progress, quiet
 from take.evaluation.sealed_split import SealedSplit
 from take.evaluation.store import CellStore
+from take.evaluation.training import CellJob, CellTask
 from take.evaluation.training_sets import NotStoredError, TrainedOn, TrainingSets
 from take.learners import (
     ConvergenceSettings,
-    Learner,
     LinearSettings,
-    OneClass,
     Shared,
     Texts,
     Vocabulary,
     WordCounts,
-    make_learner,
 )
 from take.reuse.digests import module_code, value_digest
 
@@ -44,6 +43,9 @@ _SEEDS_A_SET = 1000  # training j on set i has the seed 1000 i + j: no training 
 _DECIDING = ("take.learners", "take.evaluation.sealed_split", "take.evaluation.ceiling")
 """Modules whose code decides a cell's scores, given its rows."""
 _KEY = ("corpus", "budget", "method", "learner", "set_seed", "training_seed", "metric")
+_KNOWN = ("missing_classes", "set_digest", "pool", "evaluation_rows", "independent")
+_PLANNED = (*_KEY, *_KNOWN, "learner_title", "set_seconds", "fingerprint")
+"""Known before a cell is computed. So are `rows` and `updates`, but for a ceiling."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,7 @@ class Grid:
         found: list[CellResult] = []
         with quiet("take.encoder.encode"):  # it logs a line for every training set
             for experiment, plan, known in zip(experiments, plans, sets, strict=True):
-                run = _Run(self, experiment, known, progress)
-                found += [cell for cell in map(run.cell, plan) if cell is not None]
+                found += _Run(self, experiment, known, progress).cells(plan)
         failed = sum(cell.error is not None for cell in found)
         if failed:
             _logger.warning("%s of %s cells failed: see `error`.", failed, len(found))
@@ -152,39 +153,72 @@ class _Run:
         self, grid: Grid, experiment: Experiment, sets: TrainingSets, progress: Progress
     ) -> None:
         self._grid, self._experiment, self._sets, self._progress = grid, experiment, sets, progress
-        self._learners: dict[str, Learner | Exception] = {}
+        self._job = CellJob(grid.choices, experiment.shared, experiment.split, grid.store)
         self._skipped: set[str] = set()
         self._code = value_digest(module_code(*_DECIDING))
         labels = experiment.material.corpus.labels
         self._metric = grid.settings.metric_of(experiment.corpus, np.bincount(labels).tolist())
+        self._found: dict[int, CellResult] = {}
+        self._under_way: dict[str, list[tuple[int, CellResult]]] = {}
+        """Cells that are the same, by fingerprint; the first is computed."""
+        self._sent: deque[str] = deque()  # fingerprints, in order
 
-    def cell(self, planned: Planned) -> CellResult | None:
-        """A cell; None for a method that does not apply to this corpus, or if it is not stored."""
-        empty = CellResult(
-            corpus=self._experiment.corpus,
-            budget=self._experiment.budget,
-            method=planned.method,
-            learner=planned.learner,
-            set_seed=planned.set_seed,
-            training_seed=planned.training_seed,
-            code_version=self._grid.code_version,
-            metric=self._metric,
-        )
-        what = f"{empty.corpus} {empty.budget}, {empty.learner} trained on '{empty.method}'"
-        seconds = None
-        try:
-            cell, is_new = self._computed(empty, planned, self._training_set(planned))
-            seconds = cell.seconds if is_new else None
-        except (NotApplicableError, NotStoredError):
-            return None
-        except Exception as error:  # recorded, and the other cells go on
-            reason = failure(error)
-            _logger.warning("%s failed: %s", what, reason)
-            return empty.model_copy(update={"error": reason})
-        else:
-            return cell
-        finally:
-            self._progress.done(planned.learner, seconds, what)
+    def cells(self, plan: Sequence[Planned]) -> list[CellResult]:
+        """The cells in order, but those whose method does not apply, or that are not stored."""
+        for result in current().map(self._job, self._tasks(plan)):
+            seconds = result.seconds if isinstance(result, CellResult) else None
+            for number, cell in self._under_way.pop(self._sent.popleft()):
+                if isinstance(result, CellResult):
+                    self._keep(number, _as_planned(result, cell), seconds)
+                else:
+                    self._fail(number, cell, result)
+                seconds = None
+        return [cell for _, cell in sorted(self._found.items())]
+
+    def _tasks(self, plan: Sequence[Planned]) -> Iterator[CellTask]:
+        """What is to be computed; what is known is kept."""
+        for number, planned in enumerate(plan):
+            empty = CellResult(
+                corpus=self._experiment.corpus,
+                budget=self._experiment.budget,
+                method=planned.method,
+                learner=planned.learner,
+                set_seed=planned.set_seed,
+                training_seed=planned.training_seed,
+                code_version=self._grid.code_version,
+                metric=self._metric,
+            )
+            try:
+                task = self._task(empty, planned, self._training_set(planned))
+                stored = self._grid.store.cell(task.cell.fingerprint)
+                if stored is None and self._grid.stored:
+                    raise NotStoredError(task.cell.fingerprint)
+                if stored is None and task.limits:
+                    apart = ceiling_rows(task.rows, self._experiment.material, task.seed)
+                    task = task._replace(rows=apart[0], validation=apart[1])
+            except (NotApplicableError, NotStoredError):
+                self._progress.done(planned.learner, None, _name(empty))
+                continue
+            except Exception as error:  # recorded, and the other cells go on
+                self._fail(number, empty, failure(error))
+                continue
+            if stored is not None:
+                self._keep(number, _as_planned(stored, task.cell))
+                continue
+            same = self._under_way.setdefault(task.cell.fingerprint, [])
+            same.append((number, task.cell))
+            if len(same) == 1:
+                self._sent.append(task.cell.fingerprint)
+                yield task
+
+    def _keep(self, number: int, cell: CellResult, seconds: float | None = None) -> None:
+        self._found[number] = cell
+        self._progress.done(cell.learner, seconds, _name(cell))
+
+    def _fail(self, number: int, cell: CellResult, reason: str) -> None:
+        _logger.warning("%s failed: %s", _name(cell), reason)
+        known = {name: getattr(cell, name) for name in (*_KEY, "code_version")}
+        self._keep(number, CellResult(**known, error=reason))
 
     def _training_set(self, planned: Planned) -> TrainedOn:
         name, seed = planned.method, planned.set_seed
@@ -201,11 +235,9 @@ class _Run:
                 self._progress.made(name, seconds)
         return found
 
-    def _computed(
-        self, empty: CellResult, planned: Planned, given: TrainedOn
-    ) -> tuple[CellResult, bool]:
-        """The cell, and whether it had to be computed."""
-        learner, (made, rows, pool) = self._learner(planned.learner), given
+    def _task(self, empty: CellResult, planned: Planned, given: TrainedOn) -> CellTask:
+        """The cell as planned, with its fingerprint, and what it takes to compute it."""
+        learner, (made, rows, pool) = self._job.learner(planned.learner), given
         settings, split = self._grid.choices.of(planned.learner), self._experiment.split
         limits = None
         if planned.method == FULL:
@@ -214,8 +246,7 @@ class _Run:
         if not isinstance(settings, LinearSettings):
             updates = None if limits else settings.training.updates
             seed = planned.set_seed * _SEEDS_A_SET + planned.training_seed
-        most = self._grid.choices.evaluation_rows.get(planned.learner)
-        evaluation_rows = len(split.rows(most))
+        evaluation_rows = len(split.rows(self._grid.choices.evaluation_rows.get(planned.learner)))
         fingerprint = value_digest(
             {
                 "learner": learner.identity,
@@ -243,49 +274,14 @@ class _Run:
             "set_seconds": round(made.seconds, 3),
             "fingerprint": fingerprint,
         }
-        stored = self._grid.store.cell(fingerprint)
-        if stored is not None:
-            mine = {name: getattr(empty, name) for name in _KEY}
-            if limits:
-                known |= {"rows": stored.rows, "updates": stored.updates}
-            return stored.model_copy(update=known | mine), False
-        if self._grid.stored:
-            raise NotStoredError(fingerprint)
-        with costing() as training:
-            if limits:
-                apart = ceiling_rows(rows, self._experiment.material, seed)
-                converged = learner.fit_to_convergence(*apart, seed, limits)
-                model = converged.model
-                known |= {
-                    "rows": converged.rows,
-                    "updates": converged.updates,
-                    "curve": converged.curve,
-                }
-            elif rows.is_one_class:
-                model = OneClass(rows)
-            else:
-                model = learner.fit(rows, seed, updates)
-        with costing() as prediction:
-            found = split.evaluate(model, most)
-        measured = {
-            **vars(found.scores),
-            "training_seconds": round(training.seconds, 3),
-            "prediction_seconds": round(prediction.seconds, 3),
-            "peak_megabytes": round(max(training.peak_megabytes, prediction.peak_megabytes), 1),
-        }
-        cell = empty.model_copy(update=known | measured)
-        self._grid.store.keep_cell(cell, found.predicted)
-        return cell, True
+        return CellTask(empty.model_copy(update=known), rows, seed, limits)
 
-    def _learner(self, name: str) -> Learner:
-        """The learner of that name; one that cannot be made fails once for all its cells."""
-        if name not in self._learners:
-            try:
-                settings = self._grid.choices.of(name)
-                self._learners[name] = make_learner(settings, self._experiment.shared)
-            except Exception as error:  # raised again for every cell
-                self._learners[name] = error
-        found = self._learners[name]
-        if isinstance(found, Exception):
-            raise found
-        return found
+
+def _as_planned(computed: CellResult, planned: CellResult) -> CellResult:
+    """A computed cell under the names of the plan, in which the same cell may stand twice."""
+    names = _PLANNED if planned.method == FULL else (*_PLANNED, "rows", "updates")
+    return computed.model_copy(update={name: getattr(planned, name) for name in names})
+
+
+def _name(cell: CellResult) -> str:
+    return f"{cell.corpus} {cell.budget}, {cell.learner} trained on '{cell.method}'"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -80,6 +80,9 @@ DEFAULTS: dict[str, LearnerSettings] = {
 }
 """Learners by name, with their default settings."""
 
+_LOADED: dict[Any, tuple[dict[Any, Any], dict[Any, Any]]] = {}
+"""By where it was loaded from: vectors and weights, in a process that was sent a `Shared`."""
+
 
 @dataclass
 class Shared:
@@ -97,6 +100,22 @@ class Shared:
     word_vectors: Path | None = None  # a folder that caches large vector files as read
     _vectors: dict[WordVectorSettings, WordVectors] = field(default_factory=dict)
     _pretrained: dict[tuple[str, str | None, int], Pretrained] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is loaded does not travel; another process may have another working directory."""
+        empty = {"_vectors": {}, "_pretrained": {}, "characters": count_characters()}
+        folders = {
+            name: folder and folder.absolute()
+            for name, folder in vars(self).items()
+            if name in ("word_vectors", "language_models")
+        }
+        return {**vars(self), **empty, **folders}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        # A process loads weights once, however many experiments it computes cells of.
+        place = self.word_vectors, self.language_models
+        self._vectors, self._pretrained = _LOADED.setdefault(place, ({}, {}))
 
     def vectors_of(self, settings: WordVectorSettings) -> WordVectors:
         """Word vectors, read when first used."""

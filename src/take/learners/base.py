@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -223,6 +223,13 @@ class Remembered(Generic[Part]):
     def __init__(self, compute: Callable[[Texts], Part]) -> None:
         self._compute = compute
         self._kept: WeakKeyDictionary[Texts, Part] = WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process computes for itself."""
+        return {"_compute": self._compute}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _kept=WeakKeyDictionary())
 
     def __call__(self, texts: Texts) -> Part:
         """What `compute` returns for the texts."""

@@ -7,7 +7,6 @@ depends on the block, not on N, and the same function can be handed to another e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -60,15 +59,18 @@ class ArrayBlocks:
         n_rows, n_features = self._rows.shape
         return n_rows, n_features
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the rows are those of a mapped file."""
+        return place_of(self._rows) is not None
+
     def read(self, start: int, stop: int) -> Float32:
         """Rows start … stop-1."""
         return np.asarray(self._rows[start:stop], dtype=np.float32)
 
-    def between(self, start: int, stop: int) -> RowBlocks:
-        """Rows start … stop-1, whose pickle has no other rows."""
-        if place_of(self._rows):
-            return RowRange(self, start, stop)
-        return ArrayBlocks(self._rows[start:stop])
+    def window(self, start: int, stop: int) -> RowBlocks:
+        """Rows start … stop-1, not read yet. Pickled, it has the file's place, or these rows."""
+        return Window(self, start, stop) if self.is_mapped else ArrayBlocks(self._rows[start:stop])
 
 
 def _at_place(kind: type[ArrayBlocks], place: Place) -> ArrayBlocks:
@@ -124,6 +126,41 @@ def squared_norms(rows: Float32) -> Float32:
     return norms
 
 
+class Window:
+    """Neighbouring rows of a `RowBlocks`, not read yet."""
+
+    def __init__(self, rows: RowBlocks, start: int, stop: int) -> None:
+        self._rows, self._start, self._stop = rows, start, stop
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(number of the rows, d)."""
+        return self._stop - self._start, self._rows.shape[1]
+
+    def read(self, start: int, stop: int) -> Float32:
+        """Rows start … stop-1 of the window."""
+        return self._rows.read(self._start + start, min(self._start + stop, self._stop))
+
+
+@runtime_checkable
+class HasWindows(Protocol):
+    """Rows that know a smaller pickle of some neighbours than `Window`."""
+
+    def window(self, start: int, stop: int) -> RowBlocks:
+        """Rows start … stop-1."""
+        ...
+
+
+def window(rows: RowBlocks, start: int, stop: int) -> RowBlocks:
+    """Rows start … stop-1, to be read where they are needed, for instance by another process.
+
+    >>> rows = ArrayBlocks(np.arange(5, dtype=np.float32)[:, None])
+    >>> window(rows, 2, 5).read(1, 3).tolist()
+    [[3.0], [4.0]]
+    """
+    return rows.window(start, stop) if isinstance(rows, HasWindows) else Window(rows, start, stop)
+
+
 @runtime_checkable
 class HasSubsets(Protocol):
     """Rows that know a faster way to some of them than `SubsetBlocks`."""
@@ -151,45 +188,6 @@ def rows_at(rows: RowBlocks, index: Int64) -> RowBlocks:
     return rows.subset(index) if isinstance(rows, HasSubsets) else SubsetBlocks(rows, index)
 
 
-@runtime_checkable
-class HasRanges(Protocol):
-    """Rows that know a better way to consecutive ones than `RowRange`."""
-
-    def between(self, start: int, stop: int) -> RowBlocks:
-        """Rows start … stop-1."""
-        ...
-
-
-def row_range(rows: RowBlocks, start: int, stop: int) -> RowBlocks:
-    """Rows start … stop-1 as a `RowBlocks`, to hand to a worker: other rows do not travel with it.
-
-    >>> row_range(ArrayBlocks(np.arange(5, dtype=np.float32)[:, None]), 2, 5).read(1, 3).tolist()
-    [[3.0], [4.0]]
-    """
-    if isinstance(rows, HasRanges):
-        return rows.between(start, stop)
-    return RowRange(rows, start, stop)
-
-
-@dataclass(frozen=True)
-class RowRange:
-    """Consecutive rows of a `RowBlocks`."""
-
-    rows: RowBlocks
-    first: int
-    last: int
-    """Not one of them."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(number of rows, d)."""
-        return self.last - self.first, self.rows.shape[1]
-
-    def read(self, start: int, stop: int) -> Float32:
-        """The rows start … stop-1 of these."""
-        return self.rows.read(self.first + start, self.first + stop)
-
-
 class SubsetBlocks:
     """Some rows of a `RowBlocks`: neighbours are read together, gaps are skipped.
 
@@ -204,13 +202,19 @@ class SubsetBlocks:
         self._rows = rows
         self._index = index
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Of an array in memory only the chosen rows travel."""
+        if isinstance(self._rows, ArrayBlocks) and not self._rows.is_mapped:
+            return ArrayBlocks, (self.read(0, len(self._index)),)
+        return SubsetBlocks, (self._rows, self._index)
+
     @property
     def shape(self) -> tuple[int, int]:
         """(number of chosen rows, d)."""
         return len(self._index), self._rows.shape[1]
 
-    def between(self, start: int, stop: int) -> RowBlocks:
-        """Chosen rows start … stop-1."""
+    def window(self, start: int, stop: int) -> SubsetBlocks:
+        """Chosen rows start … stop-1, not read yet."""
         return SubsetBlocks(self._rows, self._index[start:stop])
 
     def read(self, start: int, stop: int) -> Float32:

@@ -7,14 +7,23 @@ rounding of an inner product into 0.0003 between two equal vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import DEFAULT_BLOCK_ROWS, ArrayBlocks, RowBlocks, map_blocks, squared_norms
+from take.rows.blocks import (
+    DEFAULT_BLOCK_ROWS,
+    ArrayBlocks,
+    RowBlocks,
+    block_bounds,
+    map_blocks,
+    rows_at,
+    squared_norms,
+)
+from take.rows.passes import compute_blocks
 
 BLOCK_ROWS = 2048
 NO_DRAW = -1
@@ -42,28 +51,26 @@ class Best:
 
     def __init__(self, n_queries: int) -> None:
         self.product = np.full(n_queries, -np.inf, np.float32)
-        self.distance = np.full(n_queries, np.inf, np.float32)
         self.row = np.full(n_queries, -1, np.int64)
 
-    def update(self, queries: _Block, references: _Block, column: Int64, product: Float32) -> None:
-        """Keep a block's best reference (`column`) of each query where its product is larger."""
-        window = slice(queries.start, queries.start + len(queries.rows))
-        better = np.flatnonzero(product > self.product[window])
-        rows, column = queries.start + better, column[better]
-        self.product[rows] = product[better]
-        self.row[rows] = references.start + column
-        self.distance[rows] = np.sqrt(squared_norms(queries.rows[better] - references.rows[column]))
+    def update(self, row: Int64, product: Float32) -> None:
+        """Keep the references of a later block where the product is larger."""
+        better = np.flatnonzero(product > self.product)
+        self.product[better], self.row[better] = product[better], row[better]
 
     def replace(self, which: Int64, other: Best) -> None:
         """For these queries, keep what another search found."""
-        self.product[which] = other.product[which]
-        self.distance[which] = other.distance[which]
-        self.row[which] = other.row[which]
+        self.product[which], self.row[which] = other.product[which], other.row[which]
 
-
-class _Block(NamedTuple):
-    start: int
-    rows: Float32
+    def nearest(self, queries: RowBlocks | Float32, references: RowBlocks | Float32) -> Nearest:
+        """With the distances, from the differences themselves."""
+        distance = np.full(len(self.row), np.inf, np.float32)
+        has_one = np.flatnonzero(self.row >= 0)
+        for start, stop in block_bounds(len(has_one)):
+            part = has_one[start:stop]
+            difference = _taken(queries, part) - _taken(references, self.row[part])
+            distance[part] = np.sqrt(squared_norms(difference))
+        return Nearest(distance, self.row)
 
 
 def nearest(
@@ -85,26 +92,34 @@ def nearest(
     [2, 2, 1]
     """
     query_rows, reference_rows = _as_blocks(queries), _as_blocks(references)
-    best = Best(query_rows.shape[0])
+    excluded = np.full(query_rows.shape[0], -1) if exclude is None else exclude
 
-    def compare(ours: _Block, theirs: _Block) -> None:
-        products = ours.rows @ theirs.rows.T
-        if exclude is not None:
-            excluded = exclude[ours.start : ours.start + len(ours.rows)]
-            column = excluded - theirs.start
-            inside = (excluded >= 0) & (column >= 0) & (column < len(theirs.rows))
-            products[inside, column[inside]] = -np.inf
-        best.update(ours, theirs, *_largest(products))
+    def compare(ours: Float32, theirs: Float32, start: int, left_out: Int64) -> _Found:
+        products, column = ours @ theirs.T, left_out - start
+        inside = (left_out >= 0) & (column >= 0) & (column < len(theirs))
+        products[inside, column[inside]] = -np.inf
+        return _largest(products, start)
+
+    def of_queries(start: int, ours: Float32, left_out: Int64) -> Nearest:
+        best = Best(len(ours))
+        for begin, theirs in map_blocks(_Block, reference_rows, block_rows):
+            best.update(*compare(ours, theirs, begin, left_out))
+        return best.nearest(ours, references)
+
+    def of_references(start: int, theirs: Float32) -> _Found:
+        found = [
+            compare(ours, theirs, start, excluded[begin : begin + len(ours)])
+            for begin, ours in map_blocks(_Block, query_rows, block_rows)
+        ]
+        return _Found(*map(np.concatenate, zip(*found, strict=True)))
 
     if isinstance(references, np.ndarray):
-        for ours in _blocks(query_rows, block_rows):
-            for theirs in _blocks(reference_rows, block_rows):
-                compare(ours, theirs)
-    else:
-        for theirs in _blocks(reference_rows, block_rows):
-            for ours in _blocks(query_rows, block_rows):
-                compare(ours, theirs)
-    return Nearest(best.distance, best.row)
+        return _joined(compute_blocks(of_queries, query_rows, excluded, block_rows=block_rows))
+    best = Best(query_rows.shape[0])
+    if query_rows.shape[0]:
+        for found in compute_blocks(of_references, reference_rows, block_rows=block_rows):
+            best.update(*found)
+    return best.nearest(queries, references)
 
 
 def nearest_by_class(
@@ -122,28 +137,26 @@ def nearest_by_class(
     >>> found.any_class.row.tolist(), found.own_class.row.tolist()
     ([0], [1])
     """
-    any_class, own_class = Best(len(query_labels)), Best(len(query_labels))
-    theirs = _Block(0, references)
 
-    def compare(start: int, block: Float32) -> None:
-        ours, products = _Block(start, block), block @ references.T
-        any_class.update(ours, theirs, *_largest(products))
-        is_own = query_labels[start : start + len(block), None] == reference_labels
-        np.copyto(products, np.float32(-np.inf), where=~is_own)
-        own_class.update(ours, theirs, *_largest(products))
+    def compare(start: int, block: Float32, labels: Int64) -> list[Nearest]:
+        any_class, own_class = Best(len(block)), Best(len(block))
+        products = block @ references.T
+        any_class.update(*_largest(products))
+        np.copyto(products, np.float32(-np.inf), where=labels[:, None] != reference_labels)
+        own_class.update(*_largest(products))
+        return [best.nearest(block, references) for best in (any_class, own_class)]
 
-    for _ in map_blocks(compare, queries, block_rows):
-        pass
-    return NearestByClass(*(Nearest(best.distance, best.row) for best in (any_class, own_class)))
+    found = list(compute_blocks(compare, queries, query_labels, block_rows=block_rows))
+    return NearestByClass(*(_joined(part[which] for part in found) for which in (0, 1)))
 
 
 @dataclass(frozen=True)
 class Closest:
     """What `closest_rows` finds in one pass over the references."""
 
-    first: Best
-    second: Best
-    draws: list[Best]
+    first: Nearest
+    second: Nearest
+    draws: list[Nearest]
 
     @property
     def over_draws(self) -> Float32:
@@ -163,28 +176,37 @@ def closest_rows(queries: Float32, references: RowBlocks, draw_of_row: Int64) ->
     n_queries = len(queries)
     first, second = Best(n_queries), Best(n_queries)
     draws = [Best(n_queries) for _ in range(int(draw_of_row.max(initial=NO_DRAW)) + 1)]
-    ours = _Block(0, queries)
 
-    def compare(start: int, block: Float32) -> None:
-        theirs = _Block(start, block)
+    def compare(
+        start: int, block: Float32, of_draw: Int64
+    ) -> tuple[list[_Found], dict[int, _Found]]:
         products = queries @ block.T
-        of_draw = draw_of_row[start : start + len(block)]
-        for draw in np.unique(of_draw[of_draw != NO_DRAW]):
+        by_draw = {}
+        for draw in np.unique(of_draw[of_draw != NO_DRAW]).tolist():
             columns = np.flatnonzero(of_draw == draw)
             column, product = _largest(products[:, columns])
-            draws[draw].update(ours, theirs, columns[column], product)
+            by_draw[draw] = _Found(start + columns[column], product)
+        two = []
         for _ in range(min(2, len(block))):
-            column, product = _largest(products)
-            products[np.arange(n_queries), column] = -np.inf
-            is_first = product > first.product
-            second.replace(np.flatnonzero(is_first), first)
-            first.update(ours, theirs, column, product)
-            second.update(ours, theirs, column, np.where(is_first, np.float32(-np.inf), product))
+            found = _largest(products, start)
+            products[np.arange(n_queries), found.row - start] = -np.inf
+            two.append(found)
+        return two, by_draw
 
     block_rows = max(1, min(DEFAULT_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, n_queries)))
-    for _ in map_blocks(compare, references, block_rows):
-        pass
-    return Closest(first, second, draws)
+    blocks = compute_blocks(compare, references, draw_of_row, block_rows=block_rows)
+    for two, by_draw in blocks:
+        for draw, found in by_draw.items():
+            draws[draw].update(*found)
+        for row, product in two:
+            is_first = product > first.product
+            second.replace(np.flatnonzero(is_first), first)
+            first.update(row, product)
+            second.update(row, np.where(is_first, np.float32(-np.inf), product))
+    found_first, found_second, *of_draws = (
+        best.nearest(queries, references) for best in (first, second, *draws)
+    )
+    return Closest(found_first, found_second, of_draws)
 
 
 def nearest_rows(queries: Float32, references: RowBlocks, count: int) -> Int64:
@@ -194,34 +216,53 @@ def nearest_rows(queries: Float32, references: RowBlocks, count: int) -> Int64:
     >>> np.sort(nearest_rows(points[1:2], ArrayBlocks(points), count=2)).tolist()
     [[1, 2]]
     """
-    products = np.empty((len(queries), 0), dtype=np.float32)
-    rows = np.empty((len(queries), 0), dtype=np.int64)
 
-    def compare(start: int, block: Float32) -> None:
-        nonlocal products, rows
-        products = np.hstack([products, queries @ block.T])
-        new = np.broadcast_to(np.arange(start, start + len(block)), (len(queries), len(block)))
-        rows = np.hstack([rows, new])
-        if rows.shape[1] > count:
-            best = np.argpartition(products, -count, axis=1)[:, -count:]
-            products = np.take_along_axis(products, best, axis=1)
-            rows = np.take_along_axis(rows, best, axis=1)
+    def largest(products: Float32, rows: Int64) -> _Found:
+        if rows.shape[1] <= count:
+            return _Found(rows, products)
+        best = np.argpartition(products, -count, axis=1)[:, -count:]
+        return _Found(np.take_along_axis(rows, best, 1), np.take_along_axis(products, best, 1))
 
+    def compare(start: int, block: Float32) -> _Found:
+        rows = np.broadcast_to(np.arange(start, start + len(block)), (len(queries), len(block)))
+        return largest(queries @ block.T, rows)
+
+    found = _Found(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
     block_rows = max(1, min(DEFAULT_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(queries))))
-    for _ in map_blocks(compare, references, block_rows):
-        pass
-    return rows
+    for new in compute_blocks(compare, references, block_rows=block_rows):
+        found = largest(np.hstack([found.product, new.product]), np.hstack([found.row, new.row]))
+    return found.row
+
+
+class _Block(NamedTuple):
+    start: int
+    rows: Float32
+
+
+class _Found(NamedTuple):
+    """References of each query, by number, and their products."""
+
+    row: Int64
+    product: Float32
 
 
 def _as_blocks(rows: RowBlocks | Float32) -> RowBlocks:
     return ArrayBlocks(rows) if isinstance(rows, np.ndarray) else rows
 
 
-def _blocks(rows: RowBlocks, block_rows: int) -> Iterator[_Block]:
-    return map_blocks(_Block, rows, block_rows)
+def _taken(rows: RowBlocks | Float32, index: Int64) -> Float32:
+    if isinstance(rows, np.ndarray):
+        return rows[index]
+    return rows_at(rows, index).read(0, len(index))
 
 
-def _largest(products: Float32) -> tuple[Int64, Float32]:
-    """The column of each row's largest product, and that product."""
+def _joined(parts: Iterable[Nearest]) -> Nearest:
+    """What was found for blocks of queries."""
+    none = Nearest(np.empty(0, np.float32), np.empty(0, np.int64))
+    return Nearest(*map(np.concatenate, zip(none, *parts, strict=True)))
+
+
+def _largest(products: Float32, start: int = 0) -> _Found:
+    """The column of each row's largest product, counted from `start`, and that product."""
     column = products.argmax(axis=1)
-    return column, products[np.arange(len(products)), column]
+    return _Found(start + column, products[np.arange(len(products)), column])

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from take.rows.arrays import Bools, Float32, Float64, Int64
 from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.passes import compute_each
 from take.rows.random import rng
 from take.scoring.noise import make_noisy_copy
 from take.scoring.scorers import SCORERS, Evidence, score
@@ -142,12 +143,12 @@ def trajectory_gap(
     def gap(values: Float64) -> Gap:
         return bootstrap_gap(values, is_noisy, resamples, seed)
 
-    last_gap = gap(last)
-    normalised = gap(last / last.mean() - kappa / kappa.mean())
+    differences = last - kappa, last / last.mean() - kappa / kappa.mean()
+    kappa_gap, last_gap, as_written, normalised = compute_each(gap, [kappa, last, *differences])
     return TrajectoryGap(
-        kappa=gap(kappa),
+        kappa=kappa_gap,
         last_checkpoint=last_gap,
-        as_written=verdict_positive(gap(last - kappa)),
+        as_written=verdict_positive(as_written),
         normalised=verdict_positive(normalised),
         normalised_difference=normalised,
         premise=verdict_positive(last_gap),
@@ -240,6 +241,11 @@ def study_scorers(
     }
     if "influence_self" in scorers:
         self_influences["influence_self"] = evidence.self_influence
+    last_norms = np.ascontiguousarray(copy.influence[:, -1])
+
+    def bias(values: SelfInfluence) -> HardSampleBias:
+        return hard_sample_bias(values, last_norms, noisy, resamples, seed)
+
     return StudyReport(
         onset=copy.onset,
         decay=copy.decay,
@@ -247,10 +253,9 @@ def study_scorers(
         clean_norms=copy.clean_norms.tolist(),
         auc={name: flipped_label_auc(rows.scores, noisy) for name, rows in scored.items()},
         effective_share={name: rows.report.effective_share for name, rows in scored.items()},
-        proposition_1={
-            name: hard_sample_bias(values, copy.influence[:, -1], noisy, resamples, seed)
-            for name, values in self_influences.items()
-        },
+        proposition_1=dict(
+            zip(self_influences, compute_each(bias, self_influences.values()), strict=True)
+        ),
         proposition_2=trajectory_gap(
             score(evidence, "trajectory").scores,
             score(evidence, "last_checkpoint").scores,

@@ -13,7 +13,8 @@ import numpy as np
 
 from take.reuse.tensors import TensorStream
 from take.rows.arrays import Bools, Float32, Int64
-from take.rows.blocks import RowBlocks, map_blocks, squared_norms
+from take.rows.blocks import RowBlocks, squared_norms
+from take.rows.passes import compute_blocks
 from take.scoring.scoring_inputs import ScoringError
 
 
@@ -56,7 +57,7 @@ def influence_blocks(
         I(n, t) = ‖p_t(x_n) − onehot(y_n)‖ · sqrt(‖φ(x_n)‖² + 1),
 
     where p_t = softmax(W_t φ + b_t) and the 1 is the bias. All T checkpoints of a block of rows
-    are one matrix product; memory is one block beyond the input.
+    are one matrix product; memory is a few blocks beyond the input.
 
     >>> from take.rows.blocks import ArrayBlocks
     >>> rows = ArrayBlocks(np.eye(2, dtype=np.float32))
@@ -71,16 +72,15 @@ def influence_blocks(
     stacked = np.ascontiguousarray(weights.transpose(2, 1, 0).reshape(n_features, C * T))
     offsets = np.ascontiguousarray(biases.T).reshape(C * T)
 
-    def gradient_norms(start: int, block: Float32) -> Float32:
+    def gradient_norms(start: int, block: Float32, y: Int64) -> Float32:
         logits = block @ stacked
         logits += offsets
-        y = labels[start : start + len(block)]
         norms = residual_norms(logits.reshape(len(block), C, T), y)
         norms *= np.sqrt(squared_norms(block) + 1)[:, None]
         return norms
 
     is_flat = np.ones(T, dtype=np.bool_)
-    for norms in map_blocks(gradient_norms, features, block_rows):
+    for norms in compute_blocks(gradient_norms, features, labels, block_rows=block_rows):
         is_flat &= ~norms.any(axis=0)
         yield norms
     _refuse_flat_columns(is_flat)

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, map_blocks, squared_norms
+from take.rows.blocks import RowBlocks, squared_norms
+from take.rows.passes import compute_blocks
 from take.scoring.influence import influence_matrix
 from take.scoring.noise import make_noisy_copy
 from take.scoring.scoring_inputs import ScoringSettings, check_features, check_labels
@@ -157,7 +158,8 @@ def el2n(evidence: Evidence) -> RowScores:
     def feature_factors(start: int, block: Float32) -> Float32:
         return np.sqrt(squared_norms(block) + 1)
 
-    blocks = map_blocks(feature_factors, evidence.features, evidence.settings.block_rows)
+    block_rows = evidence.settings.block_rows
+    blocks = compute_blocks(feature_factors, evidence.features, block_rows=block_rows)
     mean_norms = evidence.influence[:, 1:].mean(axis=1, dtype=np.float64)
     return RowScores(mean_norms / np.concatenate(list(blocks)))
 

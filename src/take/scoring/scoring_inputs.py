@@ -10,7 +10,8 @@ from pydantic import Field, field_validator, model_validator
 from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.arrays import Float32, Int64
-from take.rows.blocks import RowBlocks, map_blocks, squared_norms
+from take.rows.blocks import RowBlocks, squared_norms
+from take.rows.passes import compute_blocks
 
 NORM_TOLERANCE = 1e-3
 KernelName = Literal["exponential", "linear", "cosine", "constant", "last"]
@@ -108,22 +109,24 @@ def check_features(features: RowBlocks, block_rows: int) -> None:
             "check that the corpus was read and embedded",
         )
 
-    def refuse_bad_rows(start: int, block: Float32) -> None:
+    def first_bad_row(start: int, block: Float32) -> tuple[str, str, str, str] | None:
         norms = np.sqrt(squared_norms(block))
         # A NaN or an infinity anywhere in a row shows in its norm, and fails this comparison too.
         bad = ~(np.abs(norms - 1) <= NORM_TOLERANCE)
-        if bad.any():
-            row = int(np.argmax(bad))
-            finite = bool(np.isfinite(block[row]).all())
-            raise ScoringError(
-                f"norm is {norms[row]:.6g}" if finite else "embedding has NaN or infinite values",
-                f"embeddings, row {start + row}",
-                f"finite values and norm 1 ± {NORM_TOLERANCE}",
-                "L2-normalise the embeddings" if finite else "embed that row's text again",
-            )
+        if not bad.any():
+            return None
+        row = int(np.argmax(bad))
+        finite = bool(np.isfinite(block[row]).all())
+        return (
+            f"norm is {norms[row]:.6g}" if finite else "embedding has NaN or infinite values",
+            f"embeddings, row {start + row}",
+            f"finite values and norm 1 ± {NORM_TOLERANCE}",
+            "L2-normalise the embeddings" if finite else "embed that row's text again",
+        )
 
-    for _ in map_blocks(refuse_bad_rows, features, block_rows):
-        pass
+    for wrong in compute_blocks(first_bad_row, features, block_rows=block_rows):
+        if wrong:  # in the first block that has such a row, whichever was computed first
+            raise ScoringError(*wrong)
 
 
 def check_labels(labels: Int64, n_rows: int, n_classes: int | None = None) -> int:

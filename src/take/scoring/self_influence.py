@@ -11,19 +11,24 @@ it is damped by a multiple of its mean diagonal, which is then also its smallest
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from take.engine.threads import one_thread
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, map_blocks
+from take.rows.blocks import RowBlocks, block_bounds
+from take.rows.passes import compute_blocks
 from take.scoring.scoring_inputs import ScoringError
 from take.scoring.trajectory import ProbeTrajectory, softmax
 
 MAX_DENSE_PARAMETERS = 16_384  # H in float64 takes 2 GB there, and its factor as much again
 POWER_ITERATIONS = 100
+_MOST_ENTRIES = 2**24
+"""Entries of H that one block of rows adds to at a time: 64 MB."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class _LastHead:
         return residual
 
 
+@one_thread()
 def dense_self_influence(
     features: RowBlocks,
     labels: Int64,
@@ -83,9 +89,8 @@ def dense_self_influence(
     largest = _largest_eigenvalue(H)
     inverse = np.linalg.inv(H).reshape(C, width, C, width).astype(np.float32)
 
-    def quadratic_forms(start: int, block: Float32) -> Float64:
-        rows, y = head.extended(block), labels[start : start + len(block)]
-        g = head.residuals(block, y)
+    def quadratic_forms(start: int, block: Float32, y: Int64) -> Float64:
+        rows, g = head.extended(block), head.residuals(block, y)
         total = np.zeros(len(block))
         for a in range(C):
             for b in range(a, C):
@@ -93,11 +98,13 @@ def dense_self_influence(
                 total += (1 if a == b else 2) * g[:, a] * g[:, b] * form
         return total
 
-    values = np.concatenate(list(map_blocks(quadratic_forms, features, block_rows)))
+    blocks = compute_blocks(quadratic_forms, features, labels, block_rows=block_rows)
+    values = np.concatenate(list(blocks))
     # H is positive definite; anything below zero is rounding.
     return SelfInfluence(np.maximum(values, 0), largest, alpha)
 
 
+@one_thread()
 def kronecker_self_influence(
     features: RowBlocks,
     labels: Int64,
@@ -116,15 +123,15 @@ def kronecker_self_influence(
         factor[np.diag_indices_from(factor)] += damping**0.5 * np.trace(factor) / len(factor)
     G_inverse, A_inverse = (np.linalg.inv(factor).astype(np.float32) for factor in (G, A))
 
-    def product_forms(start: int, block: Float32) -> Float64:
-        rows, y = head.extended(block), labels[start : start + len(block)]
-        g = head.residuals(block, y)
+    def product_forms(start: int, block: Float32, y: Int64) -> Float64:
+        rows, g = head.extended(block), head.residuals(block, y)
         wrongness = np.einsum("nc,nc->n", g @ G_inverse, g)
         unusualness = np.einsum("nd,nd->n", rows @ A_inverse, rows)
         product: Float64 = wrongness.astype(np.float64) * unusualness
         return product
 
-    values = np.concatenate(list(map_blocks(product_forms, features, block_rows)))
+    blocks = compute_blocks(product_forms, features, labels, block_rows=block_rows)
+    values = np.concatenate(list(blocks))
     spectra = [np.linalg.eigvalsh(factor) for factor in (G, A)]
     largest, smallest = (float(spectra[0][end] * spectra[1][end]) for end in (-1, 0))
     return SelfInfluence(np.maximum(values, 0), largest, smallest)
@@ -138,6 +145,7 @@ class Eigenbasis(NamedTuple):
     eigenvalues: Float64  # (d + 1, C)
 
 
+@one_thread()
 def fit_eigenbasis(features: RowBlocks, trajectory: ProbeTrajectory, block_rows: int) -> Eigenbasis:
     """EKFAC (George et al. 2018; Grosse et al. 2023): K-FAC's eigenvectors, eigenvalues refitted.
 
@@ -178,13 +186,14 @@ def fit_eigenbasis(features: RowBlocks, trajectory: ProbeTrajectory, block_rows:
         return products
 
     total = sum(
-        map_blocks(squared_gradients, features, block_rows),
+        compute_blocks(squared_gradients, features, block_rows=block_rows),
         start=np.zeros((len(inputs), len(outputs))),
     )
     # None is negative; anything below zero is rounding.
     return Eigenbasis(outputs, inputs, np.maximum(total / features.shape[0], 0))
 
 
+@one_thread()
 def eigenvalue_corrected_self_influence(
     features: RowBlocks,
     labels: Int64,
@@ -202,13 +211,14 @@ def eigenvalue_corrected_self_influence(
     outputs, inputs, eigenvalues = fit_eigenbasis(features, trajectory, block_rows)
     damped = eigenvalues + damping * eigenvalues.mean()
 
-    def quadratic_forms(start: int, block: Float32) -> Float64:
-        g = head.residuals(block, labels[start : start + len(block)])
+    def quadratic_forms(start: int, block: Float32, y: Int64) -> Float64:
+        g = head.residuals(block, y)
         along_inputs: Float64 = (head.extended(block) @ inputs) ** 2
         form: Float64 = np.einsum("nc,nc->n", along_inputs @ (1 / damped), (g @ outputs) ** 2)
         return form
 
-    values = np.concatenate(list(map_blocks(quadratic_forms, features, block_rows)))
+    blocks = compute_blocks(quadratic_forms, features, labels, block_rows=block_rows)
+    values = np.concatenate(list(blocks))
     return SelfInfluence(values, float(damped.max()), float(damped.min()))
 
 
@@ -223,7 +233,7 @@ def _kronecker_factors(
         return np.diag(p.sum(axis=0)) - p.T @ p, (rows.T @ rows).astype(np.float64)
 
     G, A = np.zeros((head.n_classes, head.n_classes)), np.zeros((features.shape[1] + 1,) * 2)
-    for g_part, a_part in map_blocks(moments, features, block_rows):
+    for g_part, a_part in compute_blocks(moments, features, block_rows=block_rows):
         G += g_part / n_rows
         A += a_part / n_rows
     return G, A
@@ -236,19 +246,24 @@ def _dense_hessian(features: RowBlocks, head: _LastHead, width: int, block_rows:
     H_aa = −Σ_{b≠a} H_ab. That is C (C−1) / 2 products instead of C (C+1) / 2.
     """
     C, n_rows = head.n_classes, features.shape[0]
-    pairs = list(combinations(range(C), 2))
-
-    def products(start: int, block: Float32) -> list[Float32]:
-        rows, p = head.extended(block), head.probabilities(block)
-        return [(rows * (p[:, a] * p[:, b])[:, None]).T @ rows for a, b in pairs]
-
     H = np.zeros((C, width, C, width))
-    for parts in map_blocks(products, features, block_rows):
-        for (a, b), part in zip(pairs, parts, strict=True):
-            H[a, :, b] -= part
-            H[b, :, a] -= part
-            H[a, :, a] += part
-            H[b, :, b] += part
+
+    def add_blocks(pairs: Sequence[tuple[int, int]]) -> None:
+        def products(start: int, block: Float32) -> list[Float32]:
+            rows, p = head.extended(block), head.probabilities(block)
+            return [(rows * (p[:, a] * p[:, b])[:, None]).T @ rows for a, b in pairs]
+
+        for parts in compute_blocks(products, features, block_rows=block_rows):
+            for (a, b), part in zip(pairs, parts, strict=True):
+                H[a, :, b] -= part
+                H[b, :, a] -= part
+                H[a, :, a] += part
+                H[b, :, b] += part
+
+    pairs = list(combinations(range(C), 2))
+    at_once = max(1, _MOST_ENTRIES // width**2)  # several results wait at a time
+    for start, stop in block_bounds(len(pairs), at_once):
+        add_blocks(pairs[start:stop])
     H /= n_rows
     return H.reshape(C * width, C * width)
 

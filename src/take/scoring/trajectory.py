@@ -19,8 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from take.engine.threads import one_thread
 from take.rows.arrays import Bools, Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, map_blocks
+from take.rows.blocks import RowBlocks
+from take.rows.passes import compute_blocks
 from take.rows.random import rng
 from take.scoring.scoring_inputs import ScheduleName, ScoringError, ScoringSettings
 
@@ -105,6 +107,7 @@ def softmax(logits: Float32) -> Float32:
     return exponentials
 
 
+@one_thread()
 def train_probe(
     features: RowBlocks, labels: Int64, n_classes: int, settings: ScoringSettings
 ) -> ProbeTrajectory:
@@ -211,9 +214,8 @@ def _evaluate(
     T, C, n_features = weights.shape
     stacked = np.ascontiguousarray(weights.reshape(T * C, n_features).T)
 
-    def sums(start: int, block: Float32) -> Float64:
-        inside = chosen[start : start + len(block)]
-        y = labels[start : start + len(block)][inside]
+    def sums(start: int, block: Float32, labels: Int64, inside: Bools) -> Float64:
+        y = labels[inside]
         logits = (block[inside] @ stacked).reshape(len(y), T, C) + biases
         p_label = np.take_along_axis(softmax(logits), y[:, None, None], axis=2)[:, :, 0]
         right = logits.argmax(axis=2) == y[:, None]
@@ -222,7 +224,7 @@ def _evaluate(
         return np.stack([loss.sum(axis=0, dtype=np.float64), right.sum(axis=0, dtype=np.float64)])
 
     total = np.zeros((2, T))
-    for part in map_blocks(sums, features):
+    for part in compute_blocks(sums, features, labels, chosen):
         total += part
     return total / max(1, int(chosen.sum()))
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from take.rows.arrays import Float32, Float64
-from take.rows.blocks import block_bounds
+from take.rows.blocks import ArrayBlocks
+from take.rows.passes import compute_blocks
 from take.scoring.scoring_inputs import KernelName, ScoringError, ScoringWarning
 
 LOW_ESS_SHARE = 0.1
+_BLOCK_ROWS = 2**16
 
 # k(t, T, λ) for t = 0 … T−1. λ is only read by the exponential kernel.
 _FORMULAS: dict[KernelName, Callable[[int, int, float], float]] = {
@@ -110,14 +112,16 @@ def knowledge_scores(influence: Float32, kernel: Float64, floor: float) -> RowSc
             "a finite positive sum in each column",
             "check the embeddings; lower `learning_rate` if the probe has saturated",
         )
-    kappa = np.empty(n_rows)
-    floored = 0
+
+    def sums(start: int, block: Float32) -> tuple[Float64, int]:
+        normalised = block[:, used] / column_sums
+        floored = int(np.count_nonzero(normalised < floor / n_rows))
+        return (1 / np.maximum(normalised, floor / n_rows)) @ kernel, floored
+
     # Blocks keep the float64 copies small; I itself is N x T float32.
-    for start, stop in block_bounds(n_rows):
-        normalised = influence[start:stop, used] / column_sums
-        floored += int(np.count_nonzero(normalised < floor / n_rows))
-        kappa[start:stop] = (1 / np.maximum(normalised, floor / n_rows)) @ kernel
-    return RowScores(kappa, floored, n_rows * len(kernel))
+    blocks = compute_blocks(sums, ArrayBlocks(influence), block_rows=_BLOCK_ROWS)
+    kappa, floored = zip(*blocks, strict=True)
+    return RowScores(np.concatenate(kappa), sum(floored), n_rows * len(kernel))
 
 
 def capped_weights(scores: Float64, cap: float) -> Float64:

@@ -16,7 +16,7 @@ import numpy as np
 
 from take.engine import Held, current
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, part_bounds, row_range
+from take.rows.blocks import RowBlocks, part_bounds, window
 from take.selection.facility_rows import FacilityRows, Limits
 from take.transport.costs import MAX_BUFFER_BYTES, Candidates, Column
 from take.transport.coupling import GroupCosts
@@ -69,7 +69,7 @@ class FacilityCosts:
         )
         parts = [
             FacilityRows(
-                row_range(corpus, start, stop),
+                window(corpus, start, stop),
                 weights[start:stop],
                 added.between(start, stop) if added else None,
                 limits,

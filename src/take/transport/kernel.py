@@ -33,7 +33,7 @@ import numpy as np
 
 from take.engine import Held, Part, current
 from take.rows.arrays import Float32, Float64
-from take.rows.blocks import RowBlocks, block_bounds, part_bounds, row_range, squared_norms
+from take.rows.blocks import RowBlocks, block_bounds, part_bounds, squared_norms, window
 from take.transport.costs import TransportError
 from take.transport.coupling import Coupling
 
@@ -221,7 +221,7 @@ class GibbsKernel:
         share = memory_bytes // ceil(len(bounds) / engine.processes)
         parts = [
             KernelRows(
-                row_range(corpus, start, stop),
+                window(corpus, start, stop),
                 weights[start:stop],
                 prior_range(prior, start, stop),
                 first=start,

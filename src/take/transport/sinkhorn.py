@@ -14,7 +14,7 @@ import numpy as np
 
 from take.engine import Job, current
 from take.rows.arrays import Float32, Float64
-from take.rows.blocks import RowBlocks, block_bounds, row_range
+from take.rows.blocks import RowBlocks, block_bounds, window
 from take.transport.costs import TransportError, squared_distances
 from take.transport.kernel import BLOCK_ROWS, MEMORY_BYTES, GibbsKernel, Prior, prior_range
 
@@ -239,7 +239,7 @@ def _blocks_of_rows(
     corpus: RowBlocks, prior: Prior | None, block_rows: int, weights: Float64 | None = None
 ) -> Iterator[_BlockOfRows]:
     for start, stop in block_bounds(corpus.shape[0], block_rows):
-        rows, its_prior = row_range(corpus, start, stop), prior_range(prior, start, stop)
+        rows, its_prior = window(corpus, start, stop), prior_range(prior, start, stop)
         w = None if weights is None else weights[start:stop]
         yield _BlockOfRows(start, rows, its_prior, w)
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from take.rows.blocks import ArrayBlocks
+from take.rows.nearest import nearest
 from take.selection.describe.lineage import (
     heaviest_rows,
-    nearest_plan,
+    nearest_heaviest_rows,
 )
 from take.transport.sinkhorn import conditional_plan, entropic_plan
 from tests.transport.conftest import make_clouds
@@ -27,8 +28,11 @@ def test_lineage_sums_to_what_is_assigned(seed, top, block_rows):
     entropic = conditional_plan(
         clouds.corpus, clouds.targets, plan.theta, 0.2, block_rows=block_rows
     )
-    for blocks in (nearest_plan(clouds.corpus, clouds.targets, block_rows), entropic):
-        found = heaviest_rows(blocks, weights, 6, top)
+    closest = nearest(clouds.corpus, clouds.targets, block_rows)
+    for found in (
+        heaviest_rows(entropic, weights, 6, top),
+        nearest_heaviest_rows(closest, weights, 6, top),
+    ):
         listed = np.bincount(found.target, weights=found.mass, minlength=6)
         assert (listed <= found.assigned + 1e-6).all()
         assert found.assigned.sum() == pytest.approx(1, abs=1e-6)
@@ -64,8 +68,8 @@ def test_the_listed_rows_are_the_heaviest_of_the_plan():
 
 def test_the_nearest_plan_gives_every_row_to_its_nearest():
     clouds = make_clouds(300, 40)
-    plan = nearest_plan(clouds.corpus, clouds.targets)
-    table = heaviest_rows(plan, clouds.weights, 40, top=300)
+    closest = nearest(clouds.corpus, clouds.targets)
+    table = nearest_heaviest_rows(closest, clouds.weights, 40, top=300)
     products = clouds.rows @ clouds.targets.T
     np.testing.assert_array_equal(table.main_target, products.argmax(axis=1))
     assert sorted(table.row.tolist()) == list(range(300))
@@ -77,6 +81,23 @@ def test_of_equal_masses_the_nearest_rows_are_listed():
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     target = np.array([[1, 0]], dtype=np.float32)
     for block_rows in (2, 100):
-        plan = nearest_plan(ArrayBlocks(rows), target, block_rows)
-        table = heaviest_rows(plan, np.full(5, 0.2), 1, 3)
+        closest = nearest(ArrayBlocks(rows), target, block_rows)
+        table = nearest_heaviest_rows(closest, np.full(5, 0.2), 1, 3)
         assert table.row.tolist() == [1, 3, 4]
+
+
+def test_the_nearest_plan_lists_the_rows_of_its_dense_form():
+    clouds = make_clouds(300, 40)
+    weights = np.round(clouds.weights * 600) / 600  # some are equal, and some are zero
+    found = nearest(clouds.corpus, clouds.targets)
+    shares = np.eye(40)[found.row]
+    costs = np.repeat(found.distance[:, None], 40, axis=1)
+    blocks = [
+        (start, shares[start : start + 70], costs[start : start + 70])
+        for start in range(0, 300, 70)
+    ]
+    expected = heaviest_rows(blocks, weights, 40, top=5)
+    table = nearest_heaviest_rows(found, weights, 40, top=5)
+    for name in ("target", "row", "mass", "main_target"):
+        np.testing.assert_array_equal(getattr(table, name), getattr(expected, name))
+    np.testing.assert_allclose(table.assigned, expected.assigned)

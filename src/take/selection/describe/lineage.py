@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 
 from take.rows.arrays import Float32, Float64, Int64
-from take.rows.blocks import RowBlocks, block_bounds, rows_at, squared_norms
+from take.rows.blocks import RowBlocks, rows_at, squared_norms
 from take.rows.labelled import TEXT_COLUMNS, task_of
-from take.rows.nearest import nearest
+from take.rows.nearest import Nearest, nearest
+from take.rows.passes import compute_blocks
 from take.selection.describe.distillation import Distillation, Part, refuse
 from take.selection.groups import RowGroups
 from take.selection.selection_settings import Plan
 from take.transport.costs import TransportError
-from take.transport.kernel import BLOCK_ROWS
 from take.transport.sinkhorn import EPSILON, conditional_plan, entropic_plan
 
 TOP = 20
@@ -95,8 +95,12 @@ def trace(
     strays, entries = np.empty(0, dtype=np.int64), []
     for part in distillation.parts():
         weights = distillation.weights[part.rows]
-        blocks = _plan(distillation, part, weights, plan, epsilon, groups)
-        found = heaviest_rows(blocks, weights, len(part.targets), top)
+        phi, targets = rows_at(distillation.corpus, part.rows), distillation.targets[part.targets]
+        if plan == "nearest" or part.stray or not weights.sum() > 0:
+            found = nearest_heaviest_rows(nearest(phi, targets), weights, len(targets), top)
+        else:
+            blocks = _entropic_plan(part, phi, weights, targets, epsilon, groups)
+            found = heaviest_rows(blocks, weights, len(targets), top)
         main_target[part.rows] = part.targets[found.main_target]
         assigned[part.targets] += found.assigned
         entries.append((part.targets[found.target], part.rows[found.row], found.mass))
@@ -117,19 +121,6 @@ def trace(
     return lineage
 
 
-def nearest_plan(corpus: RowBlocks, targets: Float32, block_rows: int = BLOCK_ROWS) -> PlanBlocks:
-    """Each row goes to its nearest target: the plan of Eq. 3 with a free target marginal.
-
-    For rows and targets of unit length. `conditional_plan` is the same for an entropic plan.
-    """
-    found = nearest(corpus, targets, block_rows)
-    for start, stop in block_bounds(corpus.shape[0], block_rows):
-        shares = np.zeros((stop - start, len(targets)))
-        shares[np.arange(stop - start), found.row[start:stop]] = 1
-        # Nothing goes to the other targets, so their distances do not matter.
-        yield start, shares, np.repeat(found.distance[start:stop, None], len(targets), axis=1)
-
-
 class HeaviestRows(NamedTuple):
     """The L heaviest corpus rows of each target, and the totals of the plan."""
 
@@ -145,10 +136,9 @@ def heaviest_rows(blocks: PlanBlocks, weights: Float64, n_targets: int, top: int
 
     Capped weights make many masses equal: of equals the nearest row is listed first.
 
-    >>> from take.rows.blocks import ArrayBlocks
-    >>> rows = np.array([[1, 0], [0.8, 0.6], [0, 1]], dtype=np.float32)
-    >>> plan = nearest_plan(ArrayBlocks(rows), rows[[0, 2]])
-    >>> found = heaviest_rows(plan, np.array([0.5, 0.3, 0.2]), n_targets=2, top=1)
+    >>> shares, costs = np.array([[1, 0], [1, 0], [0, 1]]), np.zeros((3, 2), dtype=np.float32)
+    >>> weights = np.array([0.5, 0.3, 0.2])
+    >>> found = heaviest_rows([(0, shares, costs)], weights, n_targets=2, top=1)
     >>> found.row.tolist(), found.mass.tolist(), found.assigned.tolist()
     ([0, 2], [0.5, 0.2], [0.8, 0.2])
     """
@@ -175,6 +165,25 @@ def heaviest_rows(blocks: PlanBlocks, weights: Float64, n_targets: int, top: int
     return HeaviestRows(
         np.nonzero(listed)[0], best_row[listed], best_mass[listed], assigned, main_target
     )
+
+
+def nearest_heaviest_rows(
+    found: Nearest, weights: Float64, n_targets: int, top: int
+) -> HeaviestRows:
+    """`heaviest_rows` of the plan of Eq. 3 with a free target marginal: each row to its nearest.
+
+    >>> found = Nearest(np.array([0, 0.6, 0], dtype=np.float32), np.array([0, 0, 1]))
+    >>> heaviest = nearest_heaviest_rows(found, np.array([0.5, 0.3, 0.2]), n_targets=2, top=1)
+    >>> heaviest.row.tolist(), heaviest.mass.tolist(), heaviest.assigned.tolist()
+    ([0, 2], [0.5, 0.2], [0.8, 0.2])
+    """
+    order = np.lexsort((found.distance, -weights, found.row))
+    target = found.row[order]
+    rank = np.arange(len(target)) - np.searchsorted(target, target)
+    listed = (rank < top) & (weights[order] > 0)
+    row = order[listed]
+    assigned = np.bincount(found.row, weights, minlength=n_targets).astype(np.float64)
+    return HeaviestRows(target[listed], row, weights[row], assigned, found.row)
 
 
 def lineage_tables(
@@ -221,23 +230,19 @@ def lineage_tables(
     return LineageTables(table, totals, assignments)
 
 
-def _plan(
-    distillation: Distillation,
+def _entropic_plan(
     part: Part,
+    phi: RowBlocks,
     weights: Float64,
-    plan: Plan,
+    targets: Float32,
     epsilon: float,
     groups: RowGroups | None,
 ) -> PlanBlocks:
-    corpus = rows_at(distillation.corpus, part.rows)
-    targets, mass = distillation.targets[part.targets], float(weights.sum())
-    if plan == "nearest" or not mass > 0 or part.stray:
-        return nearest_plan(corpus, targets)
     # The plan depends on shares within the class only.
     shares = weights / weights.sum()
-    prior = groups.couple(part.rows, corpus, shares, targets) if groups else None
-    found = entropic_plan(corpus, shares, targets, epsilon=epsilon, prior=prior)
-    return conditional_plan(corpus, targets, found.theta, found.epsilon, prior)
+    prior = groups.couple(part.rows, phi, shares, targets) if groups else None
+    found = entropic_plan(phi, shares, targets, epsilon=epsilon, prior=prior)
+    return conditional_plan(phi, targets, found.theta, found.epsilon, prior)
 
 
 def _merged(
@@ -253,11 +258,13 @@ def _merged(
 
 def _distances(rows: RowBlocks, targets: Float32, target: Int64) -> Float32:
     """‖x_n − y_c(n)‖, from the difference itself, by blocks."""
-    distances = np.empty(len(target), dtype=np.float32)
-    for start, stop in block_bounds(len(target)):
-        difference = rows.read(start, stop) - targets[target[start:stop]]
-        distances[start:stop] = np.sqrt(squared_norms(difference))
-    return distances
+
+    def distances(start: int, block: Float32, target: Int64) -> Float32:
+        found: Float32 = np.sqrt(squared_norms(block - targets[target]))
+        return found
+
+    parts = compute_blocks(distances, rows, target)
+    return np.concatenate([np.empty(0, dtype=np.float32), *parts])
 
 
 def _check(lineage: Lineage) -> None:

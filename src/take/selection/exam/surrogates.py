@@ -14,12 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from take.engine import Job, current
+from take.engine.threads import one_thread
 from take.rows.arrays import Float32, Float64, Int64
 from take.rows.blocks import block_bounds
 from take.selection.exam.objective import cross_entropy, label_codes, predicted, target_codes
 from take.selection.exam.views import Views
 
 GRAM_ROWS = 512  # rows of a Gram matrix computed at a time: its temporaries stay small
+_LARGE_ENTRIES = 2**22  # of a Gram matrix that is worth more than one core
 TEMPERATURES = np.geomspace(0.005, 5.0, 31)
 
 
@@ -75,6 +78,22 @@ def views_of(surrogates: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
+class _GramRows(Job[Views, Float32]):
+    """Rows of a Gram matrix."""
+
+    kernel: Kernel
+    others: Views
+
+    def __call__(self, item: Views) -> Float32:
+        total = np.ones((len(item), len(self.others)), dtype=np.float32)
+        for name, share in self.kernel:
+            product = item[name] @ self.others[name].T
+            dense = product if isinstance(product, np.ndarray) else product.toarray()
+            total += share * dense
+        return total
+
+
+@dataclass(frozen=True)
 class Surrogate:
     """A kernel-ridge model with its hyperparameters."""
 
@@ -89,13 +108,18 @@ class Surrogate:
         >>> Surrogate("phi").gram(views, views).tolist()
         [[2.0, 1.0], [1.0, 2.0]]
         """
-        total = np.ones((len(rows), len(others)), dtype=np.float32)
-        for name, share in KERNELS[self.name]:
-            left, right = rows[name], others[name].T
-            for start, stop in block_bounds(len(rows), GRAM_ROWS):
-                product = left[start:stop] @ right
-                dense = product if isinstance(product, np.ndarray) else product.toarray()
-                total[start:stop] += share * dense
+        total = np.empty((len(rows), len(others)), dtype=np.float32)
+        names = [name for name, _ in KERNELS[self.name]]
+        job = _GramRows(KERNELS[self.name], Views({name: others[name] for name in names}))
+        bounds = list(block_bounds(len(rows), GRAM_ROWS))
+        items = (Views({name: rows[name][start:stop] for name in names}) for start, stop in bounds)
+        if total.size > _LARGE_ENTRIES and len(bounds) > 1:
+            blocks = current().map(job, items)
+        else:
+            blocks = map(job, items)
+        with one_thread():
+            for (start, stop), block in zip(bounds, blocks, strict=True):
+                total[start:stop] = block
         return total
 
     def diagonal(self, rows: Views) -> Float64:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from take.engine.threads import one_thread
 from take.errors import InputError
 from take.rows.arrays import Float64, Int64
 from take.rows.labelled import LabelledRows
@@ -156,6 +157,7 @@ def draw_rows(
     return DrawnRows(exam, np.sort(validation), np.sort(fresh_rows))
 
 
+@one_thread()  # else the last digits, and at times the rows, depend on the cores
 def best_rows(
     task: ExamTask,
     settings: ExamSettings,
