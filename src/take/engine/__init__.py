@@ -44,7 +44,7 @@ class Job(ABC, Generic[Item, Result]):
     job uses the cores that it may (`take.cost.available_cores`), and results do not depend on how
     many. `run`: as many threads as the run's process has."""
 
-    def prepare(self) -> None:  # noqa: B027 - most jobs need nothing
+    def prepare(self) -> None:
         """Load what is needed, or raise an `InputError`: called on every worker before any item."""
 
     @abstractmethod
@@ -90,6 +90,12 @@ def current() -> Engine:
     from take.engine.local import LocalEngine
 
     return _current.get() or (_of_run[-1] if _of_run else LocalEngine())
+
+
+def load(job: Job[Any, Any]) -> None:
+    """Prepare a job wherever its items will be done, before the clock of its rate starts."""
+    for _ in current().map(job, ()):
+        pass
 
 
 @contextmanager
