@@ -32,7 +32,8 @@ pytestmark = pytest.mark.tiny_lm
 
 LABELS = ["negative", "positive"]
 BOUNDS = LengthBounds(shortest=2, longest=40)
-WANTED = [RowNumbers(0, 0, 60), RowNumbers(1, 0, 41)]
+WANTED = (RowNumbers(0, 0, 60), RowNumbers(1, 0, 41))
+FEW = (RowNumbers(0, 0, 20), RowNumbers(1, 0, 9))
 TEXTS = ["a warm and funny film", "the plot is dull, the jokes are worse", "slight work ."]
 
 
@@ -71,17 +72,18 @@ class World:
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(self.parts.glob("class-*.parquet"))}
 
-    def made(self, engine: RayEngine | None) -> tuple[dict[str, bytes], int]:
+    def made(
+        self, engine: RayEngine | None, wanted: tuple[RowNumbers, ...] = WANTED
+    ) -> tuple[dict[str, bytes], int]:
         """The files of rows generated from nothing, and how many tokens were written."""
         shutil.rmtree(self.parts, ignore_errors=True)
         writer = self.writer()
         with engine_of_run(engine) if engine else nullcontext():
-            rows = writer.read_all(WANTED)
-        assert rows.groupby("label")["index"].apply(list).tolist() == [
-            list(range(60)),
-            list(range(41)),
-        ]
-        assert writer.report(self.language_model, rows.assign(reason="")).tokens_written > 0
+            rows = writer.read_all(wanted)
+        numbers = rows.groupby("label")["index"].apply(list).tolist()
+        assert numbers == [list(range(stop)) for _, _, stop in wanted]
+        report = writer.report(self.language_model, rows.assign(reason=""))
+        assert report.tokens_written > 0
         assert writer.seconds > 0
         assert ("_decoder" in vars(writer._job)) is (engine is None)  # loaded where it is used
         return self.files(), writer.tokens
@@ -112,7 +114,7 @@ def test_every_decoder_writes_the_bytes_of_this_process(
     cluster: RayEngine, tmp_path: Path, decoder: str, task: str
 ) -> None:
     world = World(tmp_path, task, decoder=decoder)
-    assert world.made(RayEngine(cluster.workers[:2])) == world.made(None)
+    assert world.made(RayEngine(cluster.workers[:2]), FEW) == world.made(None, FEW)
 
 
 def test_tokens_are_those_of_the_steps(world: World, local: tuple[dict[str, bytes], int]) -> None:
