@@ -216,3 +216,11 @@ def test_the_job_is_small_and_the_same_whatever_is_loaded(world: World) -> None:
     assert len(before) < 5000
     assert "_decoder" in vars(writer._job)
     assert "_decoder" not in vars(job)
+
+
+def test_a_worker_with_other_libraries_is_an_error(world: World) -> None:
+    source = RowSource(world.language_model.load_model, world.template, BOUNDS, world.settings)
+    job = pickle.loads(pickle.dumps(WriteRows(source, "of another version")))
+    with pytest.raises(InputError, match=r"worker .*: it has other code or libraries"):
+        job.prepare()
+    assert "_decoder" not in vars(job)
