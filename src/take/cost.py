@@ -74,6 +74,11 @@ def limit_cores(count: int) -> None:
     _limit[:] = [count]
 
 
+def shares_machine() -> bool:
+    """Whether this process is one of several workers, which must not all take the same cores."""
+    return bool(_limit)
+
+
 def available_cores() -> int:
     """The cores this process may use."""
     return min([_cores(), *_limit])

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
 
 from take.generation.pool import LedgerReport, all_rows, fill_pool, ledger_rows, pool_rows
+from take.generation.sampling.rows import RowNumbers
 from take.generation.screening.reasons import Reason
 
 NAMES = ["bad", "good"]
 
 
-def read_rows(label: int, start: int, stop: int) -> pd.DataFrame:
+def read_rows(wanted: Sequence[RowNumbers]) -> pd.DataFrame:
+    return pd.concat([class_rows(*rows) for rows in wanted], ignore_index=True)
+
+
+def class_rows(label: int, start: int, stop: int) -> pd.DataFrame:
     numbers = range(start, stop)
     return pd.DataFrame(
         {

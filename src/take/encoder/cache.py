@@ -41,6 +41,21 @@ def _store(folder: Path) -> KeyedStore:
     return KeyedStore(folder, "its strings are encoded again")
 
 
+def write_segment(folder: Path, keys: Keys, vectors: Float32, truncated: NDArray[np.uint8]) -> str:
+    """Write the vectors of new strings to a cache's folder as one segment; the file's name."""
+    name = f"segment-{hashlib.sha256(keys.tobytes()).hexdigest()[:24]}.safetensors"
+    with _store(folder).writing(name) as temporary:
+        write_tensors(
+            temporary,
+            {
+                "keys": TensorStream.of(keys.view(np.uint8).reshape(-1, _KEY_BYTES)),
+                "vectors": TensorStream.of(vectors),
+                "truncated": TensorStream.of(truncated),
+            },
+        )
+    return name
+
+
 class VectorCache:
     """All vectors of one encoder, by string."""
 
@@ -63,18 +78,11 @@ class VectorCache:
 
     def add(self, keys: Keys, vectors: Float32, truncated: NDArray[np.uint8]) -> None:
         """Keep the vectors of new strings as one segment."""
-        name = hashlib.sha256(keys.tobytes()).hexdigest()[:24]
-        file = f"segment-{name}.safetensors"
-        with _store(self.folder).writing(file) as temporary:
-            write_tensors(
-                temporary,
-                {
-                    "keys": TensorStream.of(keys.view(np.uint8).reshape(-1, _KEY_BYTES)),
-                    "vectors": TensorStream.of(vectors),
-                    "truncated": TensorStream.of(truncated),
-                },
-            )
-        self._index(self.folder / file)
+        self.include(write_segment(self.folder, keys, vectors, truncated))
+
+    def include(self, segment: str) -> None:
+        """Find the vectors of a segment that `write_segment` wrote, in whichever process."""
+        self._index(self.folder / segment)
 
     def select(self, keys: Keys) -> CachedVectors:
         """The vectors of strings that are all in the cache, in the order of their keys."""

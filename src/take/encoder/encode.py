@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,11 @@ from take.encoder.backends import (
     load_backend,
     runtime_version,
 )
-from take.encoder.cache import CachedVectors, VectorCache, string_keys
+from take.encoder.cache import CachedVectors, VectorCache, string_keys, write_segment
 from take.encoder.embeddings import Embeddings, unique_strings
 from take.encoder.models import EncoderModel, EncoderSettings
+from take.engine import Job, Threads, current, load
+from take.errors import InputError
 from take.frozen import Frozen
 from take.rows.blocks import block_bounds
 
@@ -133,38 +136,111 @@ def embed_corpus(
     return Embedded(embeddings, _report(encoder, embeddings, vectors, len(missing), seconds))
 
 
+class EncodeSegment(Job[list[str], str]):
+    """Encode strings and write their vectors to the cache as a segment; its file's name.
+
+    Vectors do not travel: a worker writes them, and the caller maps the file.
+    """
+
+    threads: ClassVar[Threads] = "own"
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        identity: str,
+        on_batch: Callable[[Sequence[str]], None] = lambda strings: None,
+    ) -> None:
+        """`identity`: the encoder's, where the job is made. `on_batch` is for this process only."""
+        self._encoder, self._identity, self._on_batch = encoder, identity, on_batch
+
+    @classmethod
+    def of(cls, encoder: Encoder, on_batch: Callable[[Sequence[str]], None]) -> EncodeSegment:
+        """The job of an encoder. PyTorch adds in another order with another number of threads."""
+        kind = _EncodeSegmentInTorch if encoder.settings.backend == "torch" else cls
+        return kind(encoder, encoder.identity, on_batch)
+
+    def __reduce__(self) -> tuple[type[EncodeSegment], tuple[Encoder, str]]:
+        """The encoder pickles as its settings."""
+        return type(self), (self._encoder, self._identity)
+
+    def prepare(self) -> None:
+        """Load the transformer; refuse one that would give other vectors than the caller's."""
+        if self._encoder.identity != self._identity:
+            raise InputError(
+                f"encoder {self._encoder.settings.model!r} has other weights or libraries here "
+                "than in the process that asks for vectors",
+                where=f"worker {socket.gethostname()}",
+                remedy="install the same lock and the same weights on all machines",
+            )
+        _ = self._encoder.backend
+
+    def __call__(self, item: list[str]) -> str:
+        """The name of the segment of these strings."""
+        encoder = self._encoder
+        token_ids, truncated = encoder.tokenise(item)
+        vectors = np.empty((len(item), encoder.model.dimension), dtype=np.float32)
+        batches = equal_length_batches(token_ids, encoder.backend.batch_tokens)
+        for batch, batch_vectors in encoder.backend.encode(batches):
+            vectors[batch.indices] = batch_vectors
+            self._on_batch([item[index] for index in batch.indices])
+        return write_segment(encoder.cache_folder, string_keys(item), vectors, truncated)
+
+
+class _EncodeSegmentInTorch(EncodeSegment):
+    threads: ClassVar[Threads] = "run"
+
+
 def encode_missing(
     strings: Sequence[str], encoder: Encoder, cache: VectorCache, segment_strings: int
 ) -> None:
-    """Encode strings that are not in the cache, segment by segment.
+    """Encode strings that are not in the cache, segment by segment, where the run's engine does.
 
     Strings are taken by length and then by key, so that a segment's strings are alike in length
     and a run that was killed goes on with the very segments it would have made: its vectors are
     the same to the bit as those of a run that was not.
     """
-    from tqdm import tqdm
-
-    backend = encoder.backend
-    all_keys = string_keys(strings)
     lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
-    order = np.lexsort((all_keys, -lengths))
-    bar = tqdm(
-        total=sum(map(len, strings)), unit="char", unit_scale=True, desc="embedding", disable=None
-    )
-    started, encoded = time.perf_counter(), 0
-    for start, stop in block_bounds(len(order), segment_strings):
-        chosen = order[start:stop]
-        texts = [strings[index] for index in chosen.tolist()]
-        token_ids, truncated = encoder.tokenise(texts)
-        vectors = np.empty((len(texts), encoder.model.dimension), dtype=np.float32)
-        batches = equal_length_batches(token_ids, backend.batch_tokens)
-        for batch, batch_vectors in backend.encode(batches):
-            vectors[batch.indices] = batch_vectors
-            encoded += len(batch.indices)
-            bar.update(sum(len(texts[index]) for index in batch.indices))
-            bar.set_postfix_str(f"{encoded / (time.perf_counter() - started):,.0f} strings/s")
-        cache.add(all_keys[chosen], vectors, truncated)
-    bar.close()
+    order = np.lexsort((string_keys(strings), -lengths))
+    characters = np.cumsum(lengths[order])
+    bounds = list(block_bounds(len(order), segment_strings))
+    segments = ([strings[index] for index in order[start:stop].tolist()] for start, stop in bounds)
+    progress = _Progress(int(characters[-1]))
+    job = EncodeSegment.of(encoder, progress.add)
+    load(job)
+    with progress:
+        for (_, stop), segment in zip(bounds, current().map(job, segments), strict=True):
+            cache.include(segment)
+            progress.reach(stop, int(characters[stop - 1]))
+
+
+class _Progress:
+    """A bar of the characters encoded, by batch in this process and by segment elsewhere."""
+
+    def __init__(self, n_characters: int) -> None:
+        self._total = n_characters
+        self._strings = self._characters = 0
+
+    def __enter__(self) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=self._total, unit="char", unit_scale=True, desc="embedding", disable=None
+        )
+        self._started = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def add(self, strings: Sequence[str]) -> None:
+        """A batch of the next segment is done."""
+        self.reach(self._strings + len(strings), self._characters + sum(map(len, strings)))
+
+    def reach(self, n_strings: int, n_characters: int) -> None:
+        """So many are done altogether, those counted by batch among them."""
+        self._bar.update(n_characters - self._characters)
+        self._strings, self._characters = n_strings, n_characters
+        rate = n_strings / (time.perf_counter() - self._started)
+        self._bar.set_postfix_str(f"{rate:,.0f} strings/s")
 
 
 def _report(

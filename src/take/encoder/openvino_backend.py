@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from take.cost import available_cores
+from take.cost import available_cores, shares_machine
 from take.encoder.backends import Batch, load_module
 from take.encoder.models import EncoderModel
 from take.errors import InputError
@@ -107,6 +107,8 @@ class _Streams:
                 "NUM_STREAMS": str(n_streams),
                 # One thread a stream: a batch's sums are then always added in the same order.
                 "INFERENCE_NUM_THREADS": str(n_streams),
+                # Processes know nothing of one another, and would all be pinned to the first core.
+                "ENABLE_CPU_PINNING": not shares_machine(),
                 # Some processors would otherwise be given bf16, neither exact nor everywhere alike.
                 "INFERENCE_PRECISION_HINT": "f32",
             },

@@ -101,6 +101,12 @@ def current() -> Engine:
     return _current.get() or (_of_run[-1] if _of_run else LocalEngine())
 
 
+def load(job: Job[Any, Any]) -> None:
+    """Prepare a job wherever its items will be done, before the clock of its rate starts."""
+    for _ in current().map(job, ()):
+        pass
+
+
 @contextmanager
 def engine_of_run(engine: Engine) -> Iterator[None]:
     """Use an engine for all work of the process within the block.

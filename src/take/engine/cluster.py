@@ -307,7 +307,7 @@ def _workers(settings: EngineSettings, marker: Path) -> list[Any]:
         num_cpus=settings.cores, max_restarts=settings.restarts, max_task_retries=-1
     )(Worker)
     threads = numerical_threads()
-    workers = [actor.remote(settings.cores, threads) for _ in range(count)]
+    workers = [actor.remote(settings.cores, threads, Path.cwd()) for _ in range(count)]
     asked = [worker.facts.remote(marker) for worker in workers]
     _, waiting = ray.wait(asked, num_returns=len(asked), timeout=settings.start_seconds)
     if waiting:

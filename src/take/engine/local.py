@@ -39,6 +39,7 @@ class LocalEngine:
 
     def map(self, job: Job[Item, Result], items: Iterable[Item]) -> Iterator[Result]:
         """`job(item)` of each item, in order."""
+        job.prepare()
         if job.threads == "one":
             with one_thread(), self._pool() as pool:
                 yield from self._each(job, items, pool)

@@ -7,7 +7,7 @@ import pickle  # of our own driver, through Ray, which pickles everything it mov
 import platform
 import socket
 from collections import OrderedDict
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,8 +48,11 @@ def facts(marker: Path) -> Facts:
 class Worker:
     """One process of a cluster. It keeps what it has loaded; its replacement loads it again."""
 
-    def __init__(self, cores: int, run_threads: int) -> None:
+    def __init__(self, cores: int, run_threads: int, folder: Path) -> None:
+        """`folder`: the driver's current one, so that a relative path means the same here."""
         self._run_threads = run_threads
+        with suppress(OSError):  # what is not there is named when it is read
+            os.chdir(folder)
         limit_cores(cores)
         self._jobs: OrderedDict[str, Job[Any, Any]] = OrderedDict()
         self._parts: dict[str, dict[int, Part]] = {}

@@ -37,6 +37,10 @@ class LanguageModel:
         self._cache_root = cache_root
         self._packaged = PACKAGED.get(settings.model)
 
+    def __reduce__(self) -> tuple[type[LanguageModel], tuple[LanguageModelSettings, Path]]:
+        """Another process finds and digests the files itself."""
+        return LanguageModel, (self.settings, self._cache_root)
+
     @property
     def title(self) -> str:
         """The name shown to users; it says if weights are 4-bit rather than the original ones."""

@@ -15,6 +15,7 @@ import pandas as pd
 from pydantic import NonNegativeInt, model_validator
 
 from take.frozen import Frozen
+from take.generation.sampling.rows import RowNumbers
 from take.generation.screening.reasons import KEPT, Reason
 from take.rows.labelled import content_id, text_columns
 
@@ -25,7 +26,7 @@ _MARGIN = 1.05
 
 
 def fill_pool(
-    read_rows: Callable[[int, int, int], pd.DataFrame],
+    read_rows: Callable[[Sequence[RowNumbers]], pd.DataFrame],
     judge: Callable[[pd.DataFrame, Mapping[int, int]], pd.DataFrame],
     shares: Sequence[int],
     label_names: Sequence[str],
@@ -33,10 +34,10 @@ def fill_pool(
 ) -> pd.DataFrame:
     """All generated rows with their verdicts.
 
-    Each round generates what a class lacks, by the rate at which its rows were kept so far. A class
-    stops when it has its share, or after `tries` × its share rows. Rounds depend on verdicts alone,
-    so the same rows give the same pool, however they are batched. A row that `judge` gives another
-    label counts for the share of that one; `prompt_label` is the label of its prompt.
+    Each round generates what each class lacks, by the rate at which its rows were kept so far. A
+    class stops when it has its share, or after `tries` × its share rows. Rounds depend on verdicts
+    alone, so the same rows give the same pool, however they are batched. A row that `judge` gives
+    another label counts for the share of that one; `prompt_label` is the label of its prompt.
     """
     rounds: list[pd.DataFrame] = []
     made, kept = np.zeros(len(shares), dtype=int), np.zeros(len(shares), dtype=int)
@@ -48,10 +49,13 @@ def fill_pool(
         ]
         if not any(wanted):
             break
-        parts = [
-            read_rows(c, made[c], made[c] + count) for c, count in enumerate(wanted) if count > 0
-        ]
-        candidates = pd.concat(parts, ignore_index=True)
+        candidates = read_rows(
+            [
+                RowNumbers(c, int(made[c]), int(made[c] + count))
+                for c, count in enumerate(wanted)
+                if count > 0
+            ]
+        )
         room = {c: share - int(kept[c]) for c, share in enumerate(shares)}
         judged = candidates.assign(prompt_label=candidates["label"], **judge(candidates, room))
         made += wanted

@@ -58,13 +58,16 @@ class Template:
 
     def __init__(
         self,
-        tokenizer: Any,
+        source: Any,
         label_names: Sequence[str],
         task: Task,
         max_text_tokens: int,
         label_prompts: Sequence[str] | None = None,
     ) -> None:
-        self._tokenizer = tokenizer
+        """`source`: the tokenizer, or the language model that has it."""
+        self._given = (source, label_names, task, max_text_tokens, label_prompts)
+        tokenizer = source.load_tokenizer() if isinstance(source, LanguageModel) else source
+        self._tokenizer: Any = tokenizer
         self.columns = TEXT_COLUMNS[task]
         self.max_text_tokens = max_text_tokens
         self.end_id = _end_id(tokenizer)
@@ -93,11 +96,14 @@ class Template:
         cls, language_model: LanguageModel, corpus: pd.DataFrame, max_text_tokens: int
     ) -> Template:
         """The template of a corpus for a language model."""
-        tokenizer, names = language_model.load_tokenizer(), class_names(corpus)
-        prompts = None
+        names, prompts = class_names(corpus), None
         if "label_prompt" in corpus:
             prompts = corpus.groupby("label")["label_prompt"].first().tolist()
-        return cls(tokenizer, names, task_of(corpus), max_text_tokens, prompts)
+        return cls(language_model, names, task_of(corpus), max_text_tokens, prompts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process loads a language model's tokenizer itself."""
+        return type(self), self._given
 
     @property
     def n_classes(self) -> int:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from take import cost
 from take.errors import InputError
 from take.generation.sampling.decoders import load_decoder
 from tests.generation.tiny import FAMILIES, model
@@ -99,3 +100,23 @@ def test_a_model_openvino_cannot_convert_is_named_with_its_remedy() -> None:
 
     with pytest.raises(InputError, match=r"cannot run .*Odd.*decoder to torch"):
         load_decoder("openvino", Odd())
+
+
+def test_rows_that_fill_a_batch_up_to_the_threads_change_nothing() -> None:
+    decoder = load_decoder("openvino", model("llama", VOCABULARY))
+    expected = walk(decoder, TOKENS)
+    decoder._row_multiple = 24
+    found = walk(decoder, TOKENS)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("limit", [[], [1]])
+def test_a_worker_takes_its_cores_wherever_they_are(
+    monkeypatch: pytest.MonkeyPatch, limit: list[int]
+) -> None:
+    """Each of a machine's workers would otherwise be pinned to the first core."""
+    monkeypatch.setattr(cost, "_limit", limit)
+    decoder = load_decoder("openvino", model("llama", VOCABULARY))
+    compiled = decoder._request.get_compiled_model()
+    assert compiled.get_property("ENABLE_CPU_PINNING") is not bool(limit)
+    assert compiled.get_property("INFERENCE_NUM_THREADS") == cost.available_cores()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from take.generation.language_models import LanguageModel, LanguageModelSettings
-from take.generation.sampling import writer as writer_module
+from take.generation.sampling import batches
 from take.generation.sampling.decoders import load_decoder
 from take.generation.sampling.guidance import GuidedDecoder
 from take.generation.sampling.rows import LengthBounds, SamplingSettings, corpus_lengths, write_rows
@@ -128,7 +128,7 @@ class TestWriter:
     def _compile_once(self, monkeypatch: pytest.MonkeyPatch, decoder) -> None:
         """`saved` has the same weights: compiling them for each test takes seconds."""
         compiled = {"openvino_int8": decoder}
-        monkeypatch.setattr(writer_module, "load_decoder", lambda name, model: compiled[name])
+        monkeypatch.setattr(batches, "load_decoder", lambda name, model: compiled[name])
 
     def writer(self, language_model: LanguageModel, folder: Path, **changes) -> RowWriter:
         settings = SETTINGS.model_copy(update=changes)

@@ -18,14 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from take.generation.sampling.decoders import Decoder
+from take.generation.sampling.decoders import Decoder, filled_up
 from take.generation.template import Template
 from take.generation.vocabulary import WHOLE, Vocabulary
 from take.rows.arrays import Bools, Float32, Int64
 from take.rows.random import rng
 
-_ROW_MULTIPLE = 8
-"""Batches are filled up to multiples of this: see OpenVinoDecoder."""
 _ALPHA = 0.02
 """Of the most likely token's probability: tokens below are left out, if γ > 0."""
 
@@ -114,7 +112,7 @@ class GuidedDecoder:
         self._n_rows, self._copied = len(tokens), copied
         return self._logits(
             self._decoder.step(
-                _filled_up(np.concatenate(all_tokens)), _filled_up(np.concatenate(all_parents))
+                filled_up(np.concatenate(all_tokens)), filled_up(np.concatenate(all_parents))
             )
         )
 
@@ -140,8 +138,3 @@ class GuidedDecoder:
         guided: Float32 = own + np.float32(self._strength) * (own - others)
         guided[own < least] = -np.inf
         return np.where(knows_label[:, None], guided, own)
-
-
-def _filled_up(values: Int64) -> Int64:
-    """The values of rows, with the first one repeated up to the next multiple."""
-    return np.concatenate([values, np.repeat(values[:1], -len(values) % _ROW_MULTIPLE)])

@@ -8,6 +8,7 @@ on the rows it shares a batch with.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,14 @@ class SamplingSettings(Frozen):
         if self.guidance is not None:
             return self.guidance
         return 1.0 if pairs else 0.5
+
+
+class RowNumbers(NamedTuple):
+    """Rows start … stop−1 of a class."""
+
+    label: int
+    start: int
+    stop: int
 
 
 class LengthBounds(Frozen):

@@ -14,12 +14,12 @@ from typing import Any
 
 import pandas as pd
 
+from take.engine import current, load
 from take.frozen import Frozen
-from take.generation.finetuning.adapter import load_tuned, public_name
+from take.generation.finetuning.adapter import public_name
 from take.generation.language_models import LanguageModel
-from take.generation.sampling.decoders import Decoder, load_decoder
-from take.generation.sampling.guidance import GuidedDecoder, rival_labels
-from take.generation.sampling.rows import LengthBounds, SamplingSettings, write_rows
+from take.generation.sampling.batches import RowSource, TunedModel, WriteRows
+from take.generation.sampling.rows import LengthBounds, RowNumbers, SamplingSettings
 from take.generation.template import Template
 from take.generation.vocabulary import WHOLE, Vocabulary
 from take.reuse.digests import file_digest, module_code, value_digest
@@ -88,7 +88,7 @@ class RowStore:
 
 
 class RowWriter:
-    """Rows start … stop−1 of a class: read from disk, or generated if they are not there."""
+    """Rows of classes by number: read from disk, or generated if they are not there."""
 
     def __init__(
         self,
@@ -99,13 +99,11 @@ class RowWriter:
         store: RowStore,
         vocabulary: Vocabulary = WHOLE,
     ) -> None:
-        self._load_model = load_model
         self._template = template
-        self._vocabulary = vocabulary
         self._bounds = bounds
         self._settings = settings
         self._store = store
-        self._decoder: Decoder | None = None
+        self._job = WriteRows.of(RowSource(load_model, template, bounds, settings, vocabulary))
         self.seconds = 0.0
         """Spent generating, without loading."""
         self.tokens = 0
@@ -124,13 +122,8 @@ class RowWriter:
         """The writer of a fine-tuned model, with its rows in the model's work folder."""
         key = row_key(language_model, tuned, template.prompts, bounds, settings, vocabulary)
         store = RowStore(language_model.work_folder(key))
-
-        def load_model() -> Any:
-            model = load_tuned(language_model, tuned)
-            vocabulary.cut(model)
-            return model
-
-        return cls(load_model, template, bounds, settings, store, vocabulary)
+        model = TunedModel(language_model, tuned, vocabulary)
+        return cls(model, template, bounds, settings, store, vocabulary)
 
     def report(self, language_model: LanguageModel, rows: pd.DataFrame) -> SamplingReport:
         """What was generated in this run, and the screened rows of all runs."""
@@ -156,10 +149,17 @@ class RowWriter:
         return report
 
     def read(self, label: int, start: int, stop: int) -> pd.DataFrame:
+        """The rows start … stop−1 of a class."""
+        return self.read_all([RowNumbers(label, start, stop)])
+
+    def read_all(self, wanted: Sequence[RowNumbers]) -> pd.DataFrame:
         """The rows, parsed: label, index, raw, finished, tokens, and the text columns."""
-        kept = self._store.read(label, start, stop)
-        self._write(label, start + len(kept), stop)
-        rows = self._store.read(label, start, stop)
+        lacking = [
+            RowNumbers(label, start + len(self._store.read(label, start, stop)), stop)
+            for label, start, stop in wanted
+        ]
+        self._write([rows for rows in lacking if rows.start < rows.stop])
+        rows = pd.concat([self._store.read(*rows) for rows in wanted], ignore_index=True)
         return rows.assign(**self._texts(rows))
 
     def _texts(self, rows: pd.DataFrame) -> dict[str, pd.Series]:
@@ -172,35 +172,59 @@ class RowWriter:
             for i, column in enumerate(self._template.columns)
         }
 
-    def _guided(self, label: int) -> GuidedDecoder:
-        settings, template = self._settings, self._template
-        others = rival_labels(label, template.n_classes, settings.rivals, settings.seed)
-        strength = settings.strength(pairs=len(template.columns) > 1)
-        labels = [label, *others] if strength else [label]
-        if self._decoder is None:
-            self._decoder = load_decoder(settings.decoder, self._load_model())
-        return GuidedDecoder(self._decoder, template, labels, strength, self._vocabulary)
+    def _write(self, lacking: Sequence[RowNumbers]) -> None:
+        """Generate rows where the run's engine does, all classes together."""
+        batches = [
+            RowNumbers(label, start + low, start + high)
+            for label, start, stop in lacking
+            for low, high in block_bounds(stop - start, self._settings.batch_rows)
+        ]
+        if not batches:
+            return
+        load(self._job)
+        began = time.perf_counter()
+        with _Progress(sum(stop - start for _, start, stop in batches)) as progress:
+            self._job.on_step = progress.add
+            for rows in current().map(self._job, batches):
+                self._store.add(rows)
+                # The end of a row is a token, too.
+                n_tokens = int(rows["tokens"].sum() + rows["finished"].sum())
+                self.tokens += n_tokens
+                progress.end_batch(n_tokens, len(rows))
+        self.seconds += time.perf_counter() - began
 
-    def _write(self, label: int, start: int, stop: int) -> None:
+
+class _Progress:
+    """A bar of the rows generated, by step in this process and by batch elsewhere."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._total = n_rows
+        self._rows = self._tokens = 0
+        self._ended = (0, 0)
+        """Tokens and rows of the batches that are done."""
+
+    def __enter__(self) -> _Progress:
         from tqdm import tqdm
 
-        if start >= stop:
-            return
-        decoder = self._guided(label)
-        began, tokens_before = time.perf_counter(), self.tokens
-        bar = tqdm(total=stop - start, unit="row", desc=f"sampling class {label}", disable=None)
+        self._bar = tqdm(total=self._total, unit="row", desc="sampling", disable=None)
+        self._began = time.perf_counter()
+        return self
 
-        def on_step(n_tokens: int, n_done: int) -> None:
-            self.tokens += n_tokens
-            rate = (self.tokens - tokens_before) / (time.perf_counter() - began)
-            bar.set_postfix_str(f"{rate:,.0f} tokens/s", refresh=False)
-            bar.update(n_done)
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
 
-        for low, high in block_bounds(stop - start, self._settings.batch_rows):
-            numbers = range(start + low, start + high)
-            self._store.add(write_rows(decoder, numbers, self._bounds, self._settings, on_step))
-        bar.close()
-        self.seconds += time.perf_counter() - began
+    def add(self, n_tokens: int, n_rows: int) -> None:
+        """A step of the next batch is done."""
+        self._tokens, self._rows = self._tokens + n_tokens, self._rows + n_rows
+        rate = self._tokens / (time.perf_counter() - self._began)
+        self._bar.set_postfix_str(f"{rate:,.0f} tokens/s", refresh=False)
+        self._bar.update(n_rows)
+
+    def end_batch(self, n_tokens: int, n_rows: int) -> None:
+        """A batch is done, of which steps may have been counted."""
+        tokens, rows = self._ended
+        self._ended = (tokens + n_tokens, rows + n_rows)
+        self.add(self._ended[0] - self._tokens, self._ended[1] - self._rows)
 
 
 def row_key(

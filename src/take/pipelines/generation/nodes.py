@@ -150,7 +150,7 @@ def sample_and_screen(
     )
     shares = Budget.parse(sampling.rows).split(class_sizes(corpus))
     screen = Screen(reference, screening, copies)
-    judged = fill_pool(writer.read, screen.judge, shares, names, sampling.tries)
+    judged = fill_pool(writer.read_all, screen.judge, shares, names, sampling.tries)
     report = LedgerReport.of(judged, names)
     _logger.info(report.summary())
     return ScreenedRows(
