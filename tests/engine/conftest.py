@@ -13,6 +13,6 @@ from take.engine.engine_settings import EngineSettings
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
     """Real worker processes, more than a small machine has cores."""
-    settings = EngineSettings(kind="ray", workers=4)
+    settings = EngineSettings(kind="ray", workers=4, restarts=50)
     with connected(settings, tmp_path_factory.mktemp("project")) as engine:
         yield engine

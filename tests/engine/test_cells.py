@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import numpy as np
 import pytest
 
 from take.engine import engine_of_run
-from take.engine.cluster import RayEngine, connected
-from take.engine.engine_settings import EngineSettings
+from take.engine.cluster import RayEngine
 from take.engine.local import LocalEngine
 from take.evaluation.cells import CellResult
 from take.evaluation.grid_settings import LearnerChoices
@@ -26,13 +24,6 @@ pytest.importorskip("ray")
 
 METHODS, LEARNERS = "random kmeans full", "lr lr_phi char_lr textcnn transformer_lpft"
 MEASURED = {"training_seconds", "prediction_seconds", "peak_megabytes", "set_seconds"}
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
-    settings = EngineSettings(kind="ray", workers=4)
-    with connected(settings, tmp_path_factory.mktemp("project")) as engine:
-        yield engine
 
 
 def scores(cells: list[CellResult]) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from take.encoder.cache import VectorCache
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderModel, EncoderSettings
 from take.engine import engine_of_run
-from take.engine.cluster import RayEngine, connected
-from take.engine.engine_settings import EngineSettings
+from take.engine.cluster import RayEngine
 from take.errors import InputError
 
 pytestmark = pytest.mark.encoder
@@ -25,13 +23,6 @@ pytestmark = pytest.mark.encoder
 # Of many lengths, some below the length from which int8 is used.
 STRINGS = [f"film {i}: " + "slow , very slow " * (i % 23) for i in range(90)] + ["dull", "a", ""]
 SETTINGS = EmbeddingSettings(segment_strings=8)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
-    settings = EngineSettings(kind="ray", workers=4)
-    with connected(settings, tmp_path_factory.mktemp("project")) as engine:
-        yield engine
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +11,7 @@ import pytest
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.engine import engine_of_run
-from take.engine.cluster import RayEngine, _pickled, connected
-from take.engine.engine_settings import EngineSettings
+from take.engine.cluster import RayEngine, _pickled
 from take.engine.local import LocalEngine
 from take.rows.blocks import rows_at
 from take.selection.facility import facility, greedy_path
@@ -34,10 +32,8 @@ SETTINGS = SelectionSettings(block_rows=64)
 
 
 @pytest.fixture(scope="module")
-def ray_engine(tmp_path_factory) -> Iterator[RayEngine]:
-    folder = tmp_path_factory.mktemp("project")
-    with connected(EngineSettings(kind="ray", workers=4), folder) as engine:
-        yield engine
+def ray_engine(cluster: RayEngine) -> RayEngine:
+    return cluster
 
 
 @pytest.fixture(autouse=True)

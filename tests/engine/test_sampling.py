@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 import signal
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,8 +14,7 @@ import pandas as pd
 import pytest
 
 from take.engine import engine_of_run
-from take.engine.cluster import RayEngine, connected
-from take.engine.engine_settings import EngineSettings
+from take.engine.cluster import RayEngine
 from take.errors import InputError
 from take.generation.finetuning.adapter import save_tuned, trainable
 from take.generation.finetuning.fine_tuning_settings import FineTuningSettings
@@ -35,13 +33,6 @@ BOUNDS = LengthBounds(shortest=2, longest=40)
 WANTED = (RowNumbers(0, 0, 60), RowNumbers(1, 0, 41))
 FEW = (RowNumbers(0, 0, 20), RowNumbers(1, 0, 9))
 TEXTS = ["a warm and funny film", "the plot is dull, the jokes are worse", "slight work ."]
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
-    settings = EngineSettings(kind="ray", workers=4)
-    with connected(settings, tmp_path_factory.mktemp("project")) as engine:
-        yield engine
 
 
 class World:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
@@ -14,8 +14,7 @@ from scipy.sparse import random as random_sparse
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.engine import Engine, engine_of_run
-from take.engine.cluster import RayEngine, connected
-from take.engine.engine_settings import EngineSettings
+from take.engine.cluster import RayEngine
 from take.engine.local import LocalEngine
 from take.engine.threads import one_thread
 from take.rows.blocks import ArrayBlocks, RowBlocks, rows_at
@@ -37,13 +36,6 @@ pytest.importorskip("ray")
 
 N, C, WIDTH = 3000, 3, 48
 SETTINGS = ScoringSettings(checkpoints=4, epochs=2, batch_size=64, block_rows=256)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayEngine]:
-    settings = EngineSettings(kind="ray", workers=4)
-    with connected(settings, tmp_path_factory.mktemp("project")) as engine:
-        yield engine
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,7 @@ import pytest
 
 from take.encoder.embeddings import Embeddings, MappedVectors
 from take.engine import engine_of_run
-from take.engine.cluster import RayEngine, _pickled, connected
-from take.engine.engine_settings import EngineSettings
+from take.engine.cluster import RayEngine, _pickled
 from take.engine.local import LocalEngine
 from take.rows.blocks import ArrayBlocks, rows_at
 from take.transport import kernel as kernel_module
@@ -37,10 +36,8 @@ OPTIONS = SinkhornOptions(memory_bytes=4 * BLOCK_ROWS * N_TARGETS * 9, block_row
 
 
 @pytest.fixture(scope="module")
-def ray_engine(tmp_path_factory) -> Iterator[RayEngine]:
-    folder = tmp_path_factory.mktemp("project")
-    with connected(EngineSettings(kind="ray", workers=4), folder) as engine:
-        yield engine
+def ray_engine(cluster: RayEngine) -> RayEngine:
+    return cluster
 
 
 @pytest.fixture(scope="module")
