@@ -20,7 +20,10 @@ DISTILL = ("run", "--pipeline=distill")
 LOCAL = "--params=corpus=films,embedding.segment_strings=32"
 RAY = f"{LOCAL},engine.kind=ray,engine.workers=2"
 # What says when something was made, or how fast.
-TIMED = ("record.json", "report.json", "_plot.json", ".html", "README.md", "manifest.json", "SUMS")
+TIMED = (
+    *("record.json", "report.json", "_plot.json", ".html", "README.md", "dataset_card.md"),
+    *("manifest.json", "SUMS"),
+)
 
 
 @pytest.fixture

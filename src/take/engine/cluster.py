@@ -85,13 +85,13 @@ class RayEngine:
                     pending[worker.apply.remote(key, box, item)] = (begun, worker)
                 begun += 1
             if yielded in done:
-                yield done.pop(yielded)
+                yield _got(done.pop(yielded))
                 yielded += 1
             elif pending:
                 for reference in ray.wait(list(pending))[0]:
                     number, worker = pending.pop(reference)
                     free.append(worker)
-                    done[number] = _got(reference)
+                    done[number] = reference  # fetched in order, and so are errors
 
     @contextmanager
     def hold(self, parts: Sequence[Part]) -> Iterator[Held]:
@@ -223,11 +223,8 @@ def connected(settings: EngineSettings, folder: Path) -> Iterator[RayEngine]:
             remedy="call ray.shutdown() first, and name the cluster by engine.address",
         )
     _start(settings)
-    marker = folder / f".engine-{uuid.uuid4().hex}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        marker.touch()
-        workers = _workers(settings, marker)
+        workers = _checked_workers(settings, folder)
         _logger.info(
             "Ray: %s of %s core(s) each, %s.",
             f"{len(workers)} workers" if len(workers) != 1 else "1 worker",
@@ -236,7 +233,6 @@ def connected(settings: EngineSettings, folder: Path) -> Iterator[RayEngine]:
         )
         yield RayEngine(workers)
     finally:
-        marker.unlink(missing_ok=True)
         ray.shutdown()
 
 
@@ -256,7 +252,7 @@ def _start(settings: EngineSettings) -> None:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         ray.init(**options)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except Exception as error:  # a start that takes too long is a plain one
         raise InputError(
             f"no Ray cluster can be reached or started ({_first_line(error)})",
             where="engine.address",
@@ -289,6 +285,16 @@ def _check_reachable(address: str) -> None:
             where="engine.address",
             remedy="start the cluster, or correct the address; port 6379 is Ray's default",
         ) from error
+
+
+def _checked_workers(settings: EngineSettings, folder: Path) -> list[Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    marker = folder / f".engine-{uuid.uuid4().hex}"
+    marker.touch()
+    try:
+        return _workers(settings, marker)
+    finally:
+        marker.unlink(missing_ok=True)
 
 
 def _workers(settings: EngineSettings, marker: Path) -> list[Any]:
