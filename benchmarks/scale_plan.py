@@ -4,7 +4,7 @@
 
 reads the lines that `scale.py` printed and takes each stage's CPU time and own memory per row from
 the largest size. Stages that run on workers are divided by the cores of all machines, the others
-run on one core of one machine. Nothing is measured here: every figure is a product of measured ones.
+run on one core of one machine. Nothing is measured here: all figures are products of measured ones.
 """
 
 from __future__ import annotations
