@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from take.pipeline_registry import register_pipelines
@@ -32,6 +34,16 @@ def films(tmp_path: Path, fresh_mlflow_db: Path, tiny_language_model: Path) -> P
     project = new_project(tmp_path / "films", fresh_mlflow_db)
     set_up_films(project, tiny_language_model, noisy_csv(300))
     return project
+
+
+def listening(processes: list[psutil.Process]) -> set[str]:
+    """The addresses at which they can be reached."""
+    found = set()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            connections = process.net_connections(kind="tcp")
+            found |= {at.laddr.ip for at in connections if at.status == psutil.CONN_LISTEN}
+    return found
 
 
 def made(project: Project) -> dict[str, bytes]:
@@ -78,8 +90,6 @@ def test_killed_on_ray_it_resumes_and_has_the_bytes_of_a_local_run(films: Projec
 def test_a_run_on_ray_ends_by_a_signal_and_so_do_its_workers(
     films: Project, sent: signal.Signals
 ) -> None:
-    import psutil
-
     running = films.start(*DISTILL, RAY)
     cache = films.path / "data/04_feature/embedding_cache"
     deadline = time.monotonic() + 300
@@ -88,7 +98,8 @@ def test_a_run_on_ray_ends_by_a_signal_and_so_do_its_workers(
         assert time.monotonic() < deadline
         time.sleep(0.01)
     workers = psutil.Process(running.pid).children(recursive=True)
-    assert workers
+    assert any("Worker" in worker.name() for worker in workers)
+    assert {address.removeprefix("::ffff:") for address in listening(workers)} == {"127.0.0.1"}
     running.send_signal(sent)
     running.communicate(timeout=60)
 
@@ -104,7 +115,7 @@ def test_an_engine_that_cannot_be_is_refused_before_anything_is_made(films: Proj
 
     refused = {
         "nothing answers at 127.0.0.1:1": distil("engine.kind=ray,engine.address=127.0.0.1:1"),
-        "'dask'": distil("engine.kind=dask"),
+        "kind: Input should be 'local' or 'ray'": distil("engine.kind=dask"),
         "an address needs kind: ray": distil("engine.address=auto"),
         "engine.workers": distil("engine.workers=0"),
         "cannot share Ray's workers": distil("engine.kind=ray", "--runner=ParallelRunner"),

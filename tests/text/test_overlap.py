@@ -120,3 +120,29 @@ def test_cosines_are_those_of_all_texts_of_a_row(n_texts: int) -> None:
     found = pairs_by_cosine(queries, reference, 0.3)
     expected = np.argwhere(cosines >= 0.3)
     assert np.column_stack([found.query, found.row]).tolist() == expected.tolist()
+
+
+def test_texts_with_a_word_are_counted_once_each() -> None:
+    texts = ["a dull, dull film", "a film", "", "dull!"]
+    index = OverlapIndex(texts, floor=0.5)
+
+    counts = index.texts_with()
+    assert {word: counts[index.number(word)] for word in ("a", "dull", "film")} == {
+        "a": 2,
+        "dull": 2,
+        "film": 2,
+    }
+    assert OverlapIndex([], floor=0.5).texts_with().tolist() == [0]
+
+
+def test_blocks_of_texts_do_not_change_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    texts = [
+        " ".join(f"w{word}" for word in rng.integers(0, 30, rng.integers(0, 9))) for _ in range(200)
+    ]
+    whole = OverlapIndex(texts, floor=0.5).pairs(texts)
+    monkeypatch.setattr("take.text.overlap._BLOCK_TEXTS", 7)
+    parts = OverlapIndex(texts, floor=0.5).pairs(texts)
+
+    for name in ("query", "row", "value"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))

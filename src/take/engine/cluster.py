@@ -36,8 +36,13 @@ _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # a warning about GPUs that are not used
 }
-_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Ray then listens to this machine alone, as it always does on Windows and macOS."""
+_OF_OUR_OWN = {
+    # Ray then listens to this machine alone, as it always does on Windows and macOS.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    # The run waits for its workers: they are no background work (Ray's default is 15).
+    "RAY_worker_niceness": "0",
+}
+"""For a cluster that is started for a run."""
 
 
 class RayEngine:
@@ -207,7 +212,7 @@ def connected(settings: EngineSettings, folder: Path) -> Iterator[RayEngine]:
 
     `folder` is the project's: a file in it is how workers know that they see the same folder.
     """
-    os.environ.update(_ENVIRONMENT | ({} if settings.address else _LOOPBACK))
+    os.environ.update(_ENVIRONMENT | ({} if settings.address else _OF_OUR_OWN))
     try:
         import ray
     except ImportError as error:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from take.rows.arrays import Int64
+from take.rows.blocks import block_bounds
 from take.rows.pairs import Matches, Pairs
 from take.rows.random import mixed
 from take.text.normalise import bare_words
@@ -31,6 +32,8 @@ _LONG_WORDS, _SHORT_OVERLAP = 5, 0.8
 """Where the longer of two texts has fewer words, near copies need this Jaccard index."""
 _SHORT_WORDS = 3
 """Texts of fewer words are never near copies."""
+_BLOCK_TEXTS = 50_000
+"""Texts of which n-grams are found at a time: bounds memory beyond the index itself."""
 _FEW_TEXTS = 1000
 """A corpus of fewer texts counts as so many: the share of them with a word says little."""
 
@@ -63,12 +66,19 @@ class OverlapIndex:
         self.floor = floor
         self.n = n
         self._vocabulary: defaultdict[str, int] = defaultdict(count(_BOUNDARY + 1).__next__)
-        row, shingle, self._sizes = self._shingles(texts, self._vocabulary.__getitem__)
-        self._known, column, frequency = np.unique(shingle, return_inverse=True, return_counts=True)
-        self._rarity = np.empty(len(self._known), dtype=np.int64)
+        self.sizes: Int64
+        """How many n-grams each reference text has."""
+        number = self._vocabulary.__getitem__
+        bounds = list(block_bounds(len(texts), _BLOCK_TEXTS))
+        parts = [self._shingles(texts[start:stop], number) for start, stop in bounds]
+        self.sizes = np.concatenate([np.empty(0, np.int64), *(sizes for _, sizes in parts)])
+        shingles = np.concatenate([np.empty(0, np.uint64), *(shingle for shingle, _ in parts)])
+        del parts
+        self._known, frequency = np.unique(shingles, return_counts=True)
+        self._rarity = np.empty(len(self._known), dtype=np.int32)
         self._rarity[np.argsort(frequency, kind="stable")] = np.arange(len(self._known))
-        self._rows = _sets(row, self._rarity[column], (len(texts), len(self._known)))
-        prefixes = _heads(self._rows, self._prefix_lengths(self._sizes))
+        self._rows = self._reference_sets(shingles, bounds)
+        prefixes = _heads(self._rows, self._prefix_lengths(self.sizes))
         self._prefixes = prefixes.T.tocsr()
 
     def best(self, texts: Sequence[str]) -> Matches:
@@ -77,7 +87,8 @@ class OverlapIndex:
 
     def pairs(self, texts: Sequence[str]) -> Pairs:
         """All reference texts that each text overlaps by `floor` or more."""
-        row, shingle, sizes = self._shingles(texts, lambda word: self._vocabulary.get(word, -1))
+        shingle, sizes = self._shingles(texts, lambda word: self._vocabulary.get(word, -1))
+        row = np.repeat(np.arange(len(texts)), sizes)
         is_known = np.isin(shingle, self._known)
         column = self._rarity[np.searchsorted(self._known, shingle[is_known])]
         queries = _sets(row[is_known], column, (len(texts), len(self._known)))
@@ -92,20 +103,51 @@ class OverlapIndex:
             ]
         )
 
+    def texts_with(self) -> Int64:
+        """How many reference texts contain each word, by its number; of an index of words."""
+        first = np.zeros(len(self._vocabulary) + 1, dtype=np.uint64)
+        first[1:] = mixed(mixed(np.arange(1, len(first), dtype=np.uint64)))
+        place = np.minimum(np.searchsorted(self._known, first), max(0, len(self._known) - 1))
+        counts = np.bincount(self._rows.indices, minlength=len(self._known))
+        found: Int64 = np.zeros(len(first), dtype=np.int64)
+        if len(self._known):
+            is_known = self._known[place] == first
+            found[is_known] = counts[self._rarity[place[is_known]]]
+        return found
+
+    def number(self, word: str) -> int:
+        """The number of a word of the reference."""
+        return self._vocabulary[word]
+
+    def _reference_sets(self, shingles: NDArray[np.uint64], bounds: list[tuple[int, int]]) -> Any:
+        """The sets of all reference texts, made a block of texts at a time."""
+        from scipy.sparse import csr_matrix
+
+        ends = np.concatenate([[0], np.cumsum(self.sizes)])
+        shape = len(self.sizes), len(self._known)
+        columns = np.empty(len(shingles), dtype=np.int32)
+        for start, stop in bounds:
+            part = slice(ends[start], ends[stop])
+            column = self._rarity[np.searchsorted(self._known, shingles[part])]
+            row = np.repeat(np.arange(stop - start), self.sizes[start:stop])
+            columns[part] = _sets(row, column, (stop - start, shape[1])).indices
+        # Two bytes: queries have four, and so have the products.
+        return csr_matrix((np.ones(len(columns), dtype=np.int16), columns, ends), shape=shape)
+
     def _compare(self, start: int, queries: Any, prefixes: Any, sizes: Int64) -> Pairs:
         product = (prefixes @ self._prefixes).tocoo()
         query, row = product.row.astype(np.int64), product.col.astype(np.int64)
         needed = np.minimum(_PREFIX_MATCHES, self._least_shared(sizes))[query]
-        needed = np.minimum(needed, self._least_shared(self._sizes[row]))
-        shorter = np.minimum(sizes[query], self._sizes[row])
-        longer = np.maximum(sizes[query], self._sizes[row])
+        needed = np.minimum(needed, self._least_shared(self.sizes[row]))
+        shorter = np.minimum(sizes[query], self.sizes[row])
+        longer = np.maximum(sizes[query], self.sizes[row])
         hopeful = (product.data >= needed) & (shorter >= self.floor * longer - 1e-9)
         query, row = query[hopeful], row[hopeful]
         shared = np.zeros(len(query), dtype=np.int64)
         for i, j in _even_work(sizes[query], _PRODUCT_ENTRIES):
             both = queries[query[i:j]].multiply(self._rows[row[i:j]])
             shared[i:j] = np.asarray(both.sum(axis=1)).ravel()
-        value = shared / (sizes[query] + self._sizes[row] - shared)
+        value = shared / (sizes[query] + self.sizes[row] - shared)
         alike = value >= self.floor
         return Pairs(query[alike] + start, row[alike], value[alike])
 
@@ -120,8 +162,8 @@ class OverlapIndex:
 
     def _shingles(
         self, texts: Sequence[str], number: Callable[[str], int]
-    ) -> tuple[Int64, NDArray[np.uint64], Int64]:
-        """Row and hash of each n-gram, and the number of n-grams of each row.
+    ) -> tuple[NDArray[np.uint64], Int64]:
+        """The hash of each n-gram, row by row, and the number of n-grams of each row.
 
         The second, third … occurrence in a row is hashed apart: that makes multisets of sets.
         """
@@ -147,10 +189,10 @@ class OverlapIndex:
         is_first[1:] = (row[1:] != row[:-1]) | (shingle[1:] != shingle[:-1])
         first = np.flatnonzero(is_first)
         repeat = np.arange(len(row)) - np.repeat(first, np.diff(np.append(first, len(row))))
-        return row, mixed(shingle + repeat.astype(np.uint64)), sizes
+        return mixed(shingle + repeat.astype(np.uint64)), sizes
 
 
-def _sets(row: Int64, column: Int64, shape: tuple[int, int]) -> Any:
+def _sets(row: Int64, column: NDArray[Any], shape: tuple[int, int]) -> Any:
     """Rows of a sparse 0/1 matrix, each with its columns in order."""
     from scipy.sparse import csr_matrix
 
@@ -209,18 +251,13 @@ class NearTexts:
         self._overlap, self._chance_rows = overlap, chance_rows
         self._texts = texts
         self._index = OverlapIndex(texts, min(overlap, _SHORT_OVERLAP))
-        self._sizes = np.empty(len(texts), dtype=np.int64)
-        self._texts_with: Counter[str] = Counter()
-        for index, text in enumerate(texts):
-            found = bare_words(text)
-            self._sizes[index] = len(found)
-            self._texts_with.update(set(found))
+        self._texts_with = self._index.texts_with()
 
     def pairs(self, texts: Sequence[str]) -> Pairs:
         """All pairs of a text and a reference text that are nearly the same."""
         found = self._index.pairs(texts)
         sizes = np.array([len(bare_words(text)) for text in texts], dtype=np.int64)
-        longer = np.maximum(sizes[found.query], self._sizes[found.row])
+        longer = np.maximum(sizes[found.query], self._index.sizes[found.row])
         needed = np.where(longer >= _LONG_WORDS, self._overlap, _SHORT_OVERLAP)
         is_near = (found.value >= needed) & (longer >= _SHORT_WORDS)
         for place in np.flatnonzero(is_near):
@@ -233,6 +270,7 @@ class NearTexts:
         shared = Counter(bare_words(ours)) & Counter(bare_words(theirs))
         n_texts = max(len(self._texts), _FEW_TEXTS)
         chance = sum(
-            times * log(self._texts_with[word] / n_texts) for word, times in shared.items()
+            times * log(self._texts_with[self._index.number(word)] / n_texts)
+            for word, times in shared.items()
         )
         return log(n_texts) + chance < log(self._chance_rows)
