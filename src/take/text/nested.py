@@ -7,8 +7,9 @@ them as copies of each other (`take.audit.privacy.real_rows`).
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -49,12 +50,16 @@ def nested_texts(rows: Sequence[TextRow]) -> Nested:
     >>> sorted(zip(found.inner.tolist(), found.outer.tolist(), strict=True))
     [(1, 0), (1, 2), (2, 0)]
     """
-    texts, row_of = [], []
-    for row, given in enumerate(rows):
-        found = _compared(given)
-        texts += found
-        row_of += [row] * len(found)
-    return _nested(texts, np.array(row_of, dtype=np.int64))
+    row_of = array("q")
+
+    def texts() -> Iterator[list[str]]:
+        for row, given in enumerate(rows):
+            for words in _compared(given):
+                row_of.append(row)
+                yield words
+
+    line = _Line(texts())
+    return _nested(line, np.array(row_of, dtype=np.int64))
 
 
 def _compared(row: TextRow) -> list[list[str]]:
@@ -66,35 +71,44 @@ def _compared(row: TextRow) -> list[list[str]]:
     return [words for words in found if words]
 
 
-def _nested(texts: Sequence[Sequence[str]], row_of: Int64) -> Nested:
+def _nested(line: _Line, row_of: Int64) -> Nested:
     """A run of ℓ words from i on has the hash B⁻ⁱ Σ_j c(w_{i+j}) Bⁱ⁺ʲ (mod 2⁶⁴), wherever it is."""
-    line = _Line(texts)
+    n_texts = len(line.lengths)
     pairs = [np.empty(0, np.int64)]
     keys = np.minimum(line.lengths, _KEY_WORDS)
     for length in np.unique(keys):
         inner, outer = line.places_of(np.flatnonzero(keys == length), int(length))
         apart = row_of[inner] != row_of[outer]
         # A text may be in another twice.
-        pairs.append(np.unique(inner[apart] * len(texts) + outer[apart]))
-    inner, outer = np.divmod(np.concatenate(pairs), max(1, len(texts)))
+        pairs.append(np.unique(inner[apart] * n_texts + outer[apart]))
+    inner, outer = np.divmod(np.concatenate(pairs), max(1, n_texts))
     return Nested(inner, outer, line.lengths[inner] == line.lengths[outer], row_of)
 
 
 class _Line:
     """All texts in one line of words, with hashes of its runs."""
 
-    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+    def __init__(self, texts: Iterable[Sequence[str]]) -> None:
         vocabulary: defaultdict[str, int] = defaultdict(count().__next__)
-        words = [vocabulary[word] for text in texts for word in text]
-        self.lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        self._starts = np.cumsum(self.lengths) - self.lengths
-        self._text = np.repeat(np.arange(len(texts)), self.lengths)
-        codes = mixed(np.array(words, dtype=np.uint64))
-        inverse = pow(_BASE, -1, 2**64)
-        powers = _powers(_BASE, len(codes))
-        self._sums = np.concatenate([[np.uint64(0)], np.cumsum(codes * powers, dtype=np.uint64)])
-        self._inverses = _powers(inverse, len(codes))
-        self._left = np.repeat(self._starts + self.lengths, self.lengths) - np.arange(len(codes))
+        words, lengths = array("Q"), array("q")
+        for text in texts:  # not all at once: words as strings take ten times the memory
+            words.extend(map(vocabulary.__getitem__, text))
+            lengths.append(len(text))
+        del vocabulary
+        self.lengths = np.array(lengths, dtype=np.int64)
+        ends = np.cumsum(self.lengths)
+        self._starts = ends - self.lengths
+        self._text = np.repeat(np.arange(len(self.lengths), dtype=np.int32), self.lengths)
+        sums = mixed(np.frombuffer(words, dtype=np.uint64))
+        sums *= _powers(_BASE, len(sums))
+        self._sums = np.zeros(len(sums) + 1, dtype=np.uint64)
+        np.cumsum(sums, out=self._sums[1:])
+        del sums, words
+        self._inverses = _powers(pow(_BASE, -1, 2**64), len(self._text))
+        # Words from a place to the end of its text.
+        self._left = np.repeat(self.lengths.astype(np.int32), self.lengths)
+        self._left -= np.arange(len(self._text), dtype=np.int32)
+        self._left += np.repeat(self._starts.astype(np.int32), self.lengths)
 
     def places_of(self, owned: Int64, length: int) -> tuple[Int64, Int64]:
         """Each of the texts `owned`, of which `length` words are looked up, and a text with it."""
@@ -119,7 +133,7 @@ class _Line:
             place, text, whole = place[fits], text[fits], whole[fits]
             equal = self._hashes(place, whole) == self._hashes(self._starts[text], whole)
             place, text = place[equal], text[equal]
-        return text, self._text[place]
+        return text, self._text[place].astype(np.int64)
 
     def _hashes(self, places: Int64, lengths: Int64) -> _Codes:
         sums = self._sums[places + lengths] - self._sums[places]
@@ -131,5 +145,5 @@ def _powers(base: int, n: int) -> _Codes:
     """1, B, B² … (mod 2⁶⁴)."""
     factors = np.full(n, base, dtype=np.uint64)
     factors[:1] = 1
-    powers: _Codes = np.cumprod(factors, dtype=np.uint64)
+    powers: _Codes = np.cumprod(factors, out=factors)
     return powers
