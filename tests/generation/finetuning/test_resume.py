@@ -1,6 +1,7 @@
 """A killed training continues and ends in the same bytes. Tiny models, really killed."""
 
 import multiprocessing
+import os
 import signal
 import time
 from pathlib import Path
@@ -47,7 +48,12 @@ def newest_update(work: Path) -> int:
 
 def kill_mid_training(made, settings, work: Path, beyond: int) -> None:
     """Train in a process of its own (forked: importing torch again takes seconds) and kill it."""
-    child = multiprocessing.get_context("fork").Process(target=run, args=(made, settings, work))
+
+    def patiently() -> None:
+        os.nice(10)  # on a busy machine, too, it is watched often
+        run(made, settings, work)
+
+    child = multiprocessing.get_context("fork").Process(target=patiently)
     child.start()
     deadline = time.monotonic() + 120
     while newest_update(work) <= beyond and child.is_alive():
