@@ -16,6 +16,7 @@ import uuid
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,18 @@ from take.engine.engine_settings import EngineSettings
 from take.engine.threads import numerical_threads, one_thread
 from take.engine.worker import MOST_JOBS, Facts, Failed, Worker, facts
 from take.errors import InputError
+from take.rows.blocks import block_bounds
 
 _logger = logging.getLogger(__name__)
 
 _WHERE = "engine"
 _AHEAD = 2
 """Items that a worker has, and results that wait for an earlier one, at most."""
+_PARTS_A_CALL = 8
+"""Of a worker: one message for all of them."""
+_LARGE_BYTES = 100_000
+"""From so many on, an argument goes through the object store."""
+_NONE = object()
 _CONNECT_SECONDS = 5.0
 _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -141,19 +148,37 @@ class _RayParts:
 
     def call(self, method: str, *arguments: Any) -> Iterator[Any]:
         """What the method of each part answers, in order."""
-        with _explained():
-            shared = tuple(
-                argument if isinstance(argument, _ray().ObjectRef) else _ray().put(argument)
-                for argument in arguments
-            )
-            under_way: deque[Any] = deque()
-            for number, box in enumerate(self._boxes):
-                worker = self._workers[number % len(self._workers)]
-                under_way.append(worker.call.remote(self._key, number, box, method, *shared))
-                if len(under_way) > 2 * _AHEAD * len(self._workers):
-                    yield _got(under_way.popleft())
-            while under_way:
-                yield _got(under_way.popleft())
+        given = tuple(map(self._given, arguments))
+        under_way: deque[list[Any]] = deque()
+        for start, stop in block_bounds(len(self._boxes), _PARTS_A_CALL * len(self._workers)):
+            under_way.append(self._called(range(start, stop), method, given))
+            if len(under_way) > _AHEAD:
+                yield from self._answers(under_way.popleft())
+        while under_way:
+            yield from self._answers(under_way.popleft())
+
+    def _called(self, numbers: range, method: str, given: tuple[Any, ...]) -> list[Any]:
+        """One call of each worker for all of these parts that are its own."""
+        calls, n_workers = [], len(self._workers)
+        for place, worker in enumerate(self._workers[: len(numbers)]):
+            own = {number: self._boxes[number] for number in numbers[place::n_workers]}
+            with _explained():
+                calls.append(worker.call.remote(self._key, own, method, *given))
+        return calls
+
+    def _answers(self, calls: list[Any]) -> Iterator[Any]:
+        """In the order of the parts."""
+        by_worker = list(map(_got, calls))
+        for each in zip_longest(*by_worker, fillvalue=_NONE):
+            for answer in each:
+                if answer is not _NONE:
+                    yield answer
+
+    def _given(self, argument: Any) -> Any:
+        """A large argument as a reference to it: otherwise it would travel with every call."""
+        if isinstance(argument, _ray().ObjectRef) or len(_pickled(argument)) < _LARGE_BYTES:
+            return argument
+        return self.share(argument)
 
 
 def _pickled(value: Any) -> bytes:

@@ -84,14 +84,16 @@ class Worker:
         except Exception as error:
             return _failed(error)
 
-    def call(self, key: str, number: int, box: list[Any], method: str, *arguments: Any) -> Any:
-        """What a method of a part answers; the part is made from its pickle if it is not there."""
+    def call(self, key: str, boxes: dict[int, list[Any]], method: str, *arguments: Any) -> Any:
+        """What a method of some parts answers; one that is not here is made from its pickle."""
         try:
-            parts = self._parts.setdefault(key, {})
-            if number not in parts:
-                parts[number] = _opened(box)
+            parts, answers = self._parts.setdefault(key, {}), []
             with one_thread(), nested(LocalEngine(1)):
-                return getattr(parts[number], method)(*arguments)
+                for number, box in boxes.items():
+                    if number not in parts:
+                        parts[number] = _opened(box)
+                    answers.append(getattr(parts[number], method)(*arguments))
+            return answers
         except Exception as error:
             return _failed(error)
 
