@@ -168,8 +168,7 @@ class _RayParts:
 
     def _answers(self, calls: list[Any]) -> Iterator[Any]:
         """In the order of the parts."""
-        by_worker = list(map(_got, calls))
-        for each in zip_longest(*by_worker, fillvalue=_NONE):
+        for each in zip_longest(*_all_got(calls), fillvalue=_NONE):
             for answer in each:
                 if answer is not _NONE:
                     yield answer
@@ -189,13 +188,17 @@ def _pickled(value: Any) -> bytes:
 
 
 def _got(reference: Any) -> Any:
+    return _all_got([reference])[0]
+
+
+def _all_got(references: list[Any]) -> list[Any]:
     with _explained():
-        found = _ray().get(reference)
-    if isinstance(found, Failed):
-        if hasattr(found.error, "add_note"):
+        results: list[Any] = _ray().get(references)
+    for found in results:
+        if isinstance(found, Failed):
             found.error.add_note(f"On worker {found.host}.")
-        raise found.error
-    return found
+            raise found.error
+    return results
 
 
 @contextmanager
