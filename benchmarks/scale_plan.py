@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-ON_WORKERS = {"encoding", "influence", "transport_unkept", "lineage"}
+ON_WORKERS = {"encoding", "influence", "weights", "transport_unkept", "facility", "lineage"}
 PASSES = {
     "encoding": 1,
     "trajectory": 13,
