@@ -29,7 +29,8 @@ from take.encoder.embeddings import Embeddings, MappedVectors
 from take.encoder.encode import EmbeddingSettings, Encoder, embed_corpus
 from take.encoder.models import EncoderSettings
 from take.engine import Engine, engine_of_run
-from take.engine.cluster import RayEngine, connected
+from take.engine.cluster import RayEngine
+from take.engine.connection import connected
 from take.engine.engine_settings import EngineSettings
 from take.engine.local import LocalEngine
 from take.rows.blocks import rows_at

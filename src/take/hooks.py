@@ -172,7 +172,7 @@ class EngineHooks:
                 remedy="leave the runner out: Ray's workers run in parallel",
             )
         from take.engine import engine_of_run
-        from take.engine.cluster import connected
+        from take.engine.connection import connected
 
         self._close()
         engine = self._open.enter_context(connected(settings, self._folder))

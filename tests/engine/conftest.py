@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from take.engine.cluster import RayEngine, connected
+from take.engine.cluster import RayEngine
+from take.engine.connection import connected
 from take.engine.engine_settings import EngineSettings
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from take.engine import Engine, current, engine_of_run
-from take.engine.cluster import RayEngine, connected
+from take.engine.cluster import RayEngine
+from take.engine.connection import connected
 from take.engine.engine_settings import EngineSettings
 from take.engine.local import LocalEngine
 from take.engine.threads import numerical_threads, one_thread
@@ -178,7 +179,7 @@ def test_a_worker_that_always_dies_is_an_error_that_ends(tmp_path: Path, cluster
     program = f"""
 from pathlib import Path
 from take.engine import EngineError
-from take.engine.cluster import connected
+from take.engine.connection import connected
 from take.engine.engine_settings import EngineSettings
 from tests.engine.jobs import Fatal
 
