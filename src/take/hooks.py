@@ -162,10 +162,11 @@ class EngineHooks:
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any]) -> None:
         """Connect, or say why that is not possible, before anything is computed."""
+        self._close()  # a run that was interrupted had no hook called at its end
         settings = self._settings
         if settings is None or settings.kind == "local":
             return
-        if run_params.get("runner") == "ParallelRunner":
+        if "ParallelRunner" in str(run_params.get("runner")):  # Kedro gives its repr
             raise InputError(
                 "nodes in processes of their own cannot share Ray's workers",
                 where="--runner=ParallelRunner with engine.kind 'ray'",
@@ -174,7 +175,6 @@ class EngineHooks:
         from take.engine import engine_of_run
         from take.engine.connection import connected
 
-        self._close()
         engine = self._open.enter_context(connected(settings, self._folder))
         self._open.enter_context(engine_of_run(engine))
 

@@ -65,6 +65,13 @@ class Refuses(Job[int, int]):
         return item
 
 
+class Divides(Job[int, float]):
+    """By zero."""
+
+    def __call__(self, item: int) -> float:
+        return 1 / item
+
+
 class Unprepared(Job[int, int]):
     """Needs a file on every worker."""
 

@@ -18,6 +18,7 @@ from take.engine.threads import numerical_threads, one_thread
 from take.errors import InputError
 from tests.engine.jobs import (
     Counter,
+    Divides,
     Fatal,
     Large,
     Outer,
@@ -106,6 +107,12 @@ def test_the_parts_of_a_killed_worker_are_made_again(cluster: RayEngine, tmp_pat
     assert [[total for total, _ in answer] for answer in answers] == [[1, 2, 3, 4, 5, 6]] * 2
 
 
+def test_an_error_that_nobody_expects_comes_with_its_traceback(cluster: RayEngine):
+    with pytest.raises(ZeroDivisionError) as raised:
+        list(cluster.map(Divides(), range(3)))
+    assert "in __call__" in "".join(raised.value.__notes__)
+
+
 def test_a_worker_without_the_model_is_an_error_before_work_starts(
     cluster: RayEngine, tmp_path: Path
 ):
@@ -148,7 +155,9 @@ def test_an_address_without_a_cluster_is_refused_at_once(
 ):
     import ray
 
+    # As in a process without the cluster of these tests, which goes on.
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
     with (
         pytest.raises(InputError, match=message),
         connected(EngineSettings(kind="ray", **settings), tmp_path),

@@ -197,7 +197,7 @@ def test_a_part_is_pickled_without_what_it_computed(clouds):
         None,
         first=0,
         epsilon=0.05,
-        memory_bytes=2**20,
+        kept_blocks=4,
         block_rows=64,
     )
     before = len(_pickled(part))

@@ -77,7 +77,9 @@ class RayEngine:
                 yield got(done.pop(yielded))
                 yielded += 1
             elif pending:
-                for reference in ray.wait(list(pending))[0]:
+                with _explained():
+                    ready, _ = ray.wait(list(pending))
+                for reference in ready:
                     number, worker = pending.pop(reference)
                     free.append(worker)
                     done[number] = reference  # fetched in order, and so are errors
@@ -174,7 +176,7 @@ def _all_got(references: list[Any]) -> list[Any]:
         results: list[Any] = _ray().get(references)
     for found in results:
         if isinstance(found, Failed):
-            found.error.add_note(f"On worker {found.host}.")
+            found.error.add_note(f"On worker {found.host}.\n{found.raised_at}".rstrip())
             raise found.error
     return results
 

@@ -19,7 +19,7 @@ from typing import Any
 from take.cost import available_cores
 from take.engine.cluster import RayEngine, first_line, got
 from take.engine.engine_settings import EngineSettings
-from take.engine.threads import numerical_threads
+from take.engine.threads import threads_of_run
 from take.engine.worker import Facts, Worker, facts
 from take.errors import InputError
 
@@ -60,8 +60,8 @@ def connected(settings: EngineSettings, folder: Path) -> Iterator[RayEngine]:
             where="engine",
             remedy="call ray.shutdown() first, and name the cluster by engine.address",
         )
-    _start(settings)
     try:
+        _start(settings)
         workers = _checked_workers(settings, folder)
         _logger.info(
             "Ray: %s of %s core(s) each, %s.",
@@ -150,7 +150,7 @@ def _workers(settings: EngineSettings, marker: Path) -> list[Any]:
     actor: Any = ray.remote(
         num_cpus=settings.cores, max_restarts=settings.restarts, max_task_retries=-1
     )(Worker)
-    threads = numerical_threads()
+    threads = threads_of_run()
     workers = [actor.remote(settings.cores, threads, Path.cwd()) for _ in range(count)]
     asked = [worker.facts.remote(marker) for worker in workers]
     _, waiting = ray.wait(asked, num_returns=len(asked), timeout=settings.start_seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from take.cost import available_cores
@@ -59,8 +59,11 @@ class LocalEngine:
         if workers <= 1:
             yield None
             return
-        with ThreadPoolExecutor(workers, thread_name_prefix="take") as pool:
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="take")
+        try:
             yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _each(
         self,
@@ -105,5 +108,5 @@ class _LocalParts:
 
 def _alone(compute: Callable[[Given], Made], item: Given) -> Made:
     """In a thread of a pool: what the work itself maps is done in this thread."""
-    with nested(LocalEngine(1)), nullcontext():
+    with nested(LocalEngine(1)):
         return compute(item)

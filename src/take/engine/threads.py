@@ -7,7 +7,6 @@ and several pieces of it at once.
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finaliser of a generator may need it, too
 _users = 0
 _limits: Any = None
 
@@ -59,11 +58,17 @@ def numerical_threads() -> int:
     )
 
 
-def set_threads(count: int) -> None:
-    """Of all numerical libraries, PyTorch among them, from now on, also if loaded later."""
+def threads_of_run() -> tuple[int, int]:
+    """Of NumPy and SciPy, and of PyTorch, which counts cores in another way."""
+    import torch
+
+    return numerical_threads(), torch.get_num_threads()
+
+
+def set_threads(numerical: int, of_torch: int) -> None:
+    """What `threads_of_run` gave in another process, from now on."""
+    import torch
     from threadpoolctl import threadpool_limits
 
-    os.environ["OMP_NUM_THREADS"] = str(count)
-    threadpool_limits(count)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(count)
+    threadpool_limits(numerical, user_api="blas")
+    torch.set_num_threads(of_torch)

@@ -6,8 +6,10 @@ import os
 import pickle  # of our own driver, through Ray, which pickles everything it moves
 import platform
 import socket
+import traceback
 from collections import OrderedDict
 from contextlib import nullcontext, suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +17,11 @@ from take.cost import limit_cores
 from take.engine import Job, Part, nested
 from take.engine.local import LocalEngine
 from take.engine.threads import one_thread, set_threads
-from take.errors import TakeError
-from take.reuse.digests import module_code, value_digest
+from take.errors import InputError, TakeError
+from take.reuse.digests import file_digest, value_digest
 
+_LIBRARIES = ("numpy", "openvino", "pandas", "scikit-learn", "scipy", "torch", "transformers")
+"""What jobs compute with."""
 MOST_JOBS = 8
 """Jobs, and their models, that a worker keeps."""
 
@@ -37,18 +41,23 @@ class Failed(NamedTuple):
 
     error: Exception
     host: str
+    raised_at: str
+    """The traceback, which a pickle does not have; of errors that a user can fix, none."""
 
 
 def facts(marker: Path) -> Facts:
     """Of this process. `marker` is a file that the driver wrote."""
-    code = value_digest(module_code("take.rows.blocks", "take.transport.kernel"))
-    return Facts(platform.python_version(), code, marker.is_file())
+    package = Path(__file__).parents[1]
+    files = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    code = {name: file_digest(path) for name, path in files.items()}
+    versions = {name: metadata.version(name) for name in _LIBRARIES}
+    return Facts(platform.python_version(), value_digest([code, versions]), marker.is_file())
 
 
 class Worker:
     """One process of a cluster. It keeps what it has loaded; its replacement loads it again."""
 
-    def __init__(self, cores: int, run_threads: int, folder: Path) -> None:
+    def __init__(self, cores: int, run_threads: tuple[int, int], folder: Path) -> None:
         """`folder`: the driver's current one, so that a relative path means the same here."""
         self._run_threads = run_threads
         with suppress(OSError):  # what is not there is named when it is read
@@ -78,7 +87,7 @@ class Worker:
         try:
             job = self._job(key, box)
             if job.threads == "run":
-                set_threads(self._run_threads)
+                set_threads(*self._run_threads)
             with one_thread() if job.threads == "one" else nullcontext(), nested(LocalEngine(1)):
                 return job(item)
         except Exception as error:
@@ -118,8 +127,9 @@ def _opened(box: list[Any]) -> Any:
 
 def _failed(error: Exception) -> Failed:
     """An error that can be sent: of others only the name and the message."""
+    raised_at = "".join(traceback.format_exception(error))
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     except Exception:  # many libraries' errors cannot be pickled
         error = TakeError(f"{type(error).__name__}: {error}")
-    return Failed(error, socket.gethostname())
+    return Failed(error, socket.gethostname(), "" if isinstance(error, InputError) else raised_at)

@@ -106,9 +106,9 @@ class _Line:
         del sums, words
         self._inverses = _powers(pow(_BASE, -1, 2**64), len(self._text))
         # Words from a place to the end of its text.
-        self._left = np.repeat(self.lengths.astype(np.int32), self.lengths)
-        self._left -= np.arange(len(self._text), dtype=np.int32)
-        self._left += np.repeat(self._starts.astype(np.int32), self.lengths)
+        places = np.int32 if len(self._text) < 2**31 else np.int64
+        self._left = np.repeat(ends.astype(places), self.lengths)
+        self._left -= np.arange(len(self._text), dtype=places)
 
     def places_of(self, owned: Int64, length: int) -> tuple[Int64, Int64]:
         """Each of the texts `owned`, of which `length` words are looked up, and a text with it."""

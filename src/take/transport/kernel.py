@@ -91,12 +91,12 @@ class KernelRows(Part):
         *,
         first: int,
         epsilon: float,
-        memory_bytes: int,
+        kept_blocks: int,
         block_rows: int,
     ) -> None:
         self._rows, self._prior, self._first, self._epsilon = rows, prior, first, epsilon
         self._weights = weights.astype(np.float32)
-        self._memory_bytes, self._block_rows = memory_bytes, block_rows
+        self._kept_blocks, self._block_rows = kept_blocks, block_rows
         self._bounds = list(block_bounds(rows.shape[0], block_rows))
         self._absorbed: Float64 | None = None  # the reference of all below
         self._blocks: dict[int, Float32] = {}
@@ -142,7 +142,6 @@ class KernelRows(Part):
             self._shift = np.empty(len(self._weights), dtype=np.float32)
             self._row_norms = np.empty(len(self._weights))
         n_targets = len(reference)
-        kept_blocks = self._memory_bytes // (4 * self._block_rows * n_targets)  # only whole ones
         tile_rows = max(16, TILE_BYTES // (4 * n_targets))
         added = (reference - targets.norms).astype(np.float32)
         buffer: Float32 | None = None
@@ -150,7 +149,7 @@ class KernelRows(Part):
             block = self._blocks.get(number)
             known = block is not None
             if block is None:
-                if buffer is None or number < kept_blocks:
+                if buffer is None or number < self._kept_blocks:
                     buffer = np.empty((self._block_rows, n_targets), dtype=np.float32)
                 block = self._exponents(start, stop, targets.scaled, added, buffer[: stop - start])
             for low, high in block_bounds(stop - start, tile_rows):
@@ -159,7 +158,7 @@ class KernelRows(Part):
                     tile -= self._shift[start + low : start + high, None]
                     np.exp(tile, out=tile)
                 yield start, low, high, tile
-            if not known and number < kept_blocks:
+            if not known and number < self._kept_blocks:
                 self._blocks[number], buffer = block, None
         if fresh:
             self._absorbed = reference.copy()
@@ -218,7 +217,14 @@ class GibbsKernel:
         if not epsilon > 0:
             raise TransportError(f"ε is {epsilon}. Allowed: above 0.")
         engine, bounds = current(), part_bounds(corpus.shape[0], block_rows)
-        share = memory_bytes // ceil(len(bounds) / engine.processes)
+        # Whole blocks are kept: of a process's first parts, as many as its memory holds.
+        block_bytes = 4 * block_rows * len(targets)
+        left = [memory_bytes // block_bytes] * engine.processes
+        kept = []
+        for number, (start, stop) in enumerate(bounds):
+            process = number % engine.processes
+            kept.append(min(left[process], ceil((stop - start) / block_rows)))
+            left[process] -= kept[-1]
         parts = [
             KernelRows(
                 window(corpus, start, stop),
@@ -226,10 +232,10 @@ class GibbsKernel:
                 prior_range(prior, start, stop),
                 first=start,
                 epsilon=epsilon,
-                memory_bytes=share,
+                kept_blocks=blocks,
                 block_rows=block_rows,
             )
-            for start, stop in bounds
+            for (start, stop), blocks in zip(bounds, kept, strict=True)
         ]
         scaled = np.asarray(targets * (2 / epsilon), dtype=np.float32)
         norms = squared_norms(targets).astype(np.float64) / epsilon
