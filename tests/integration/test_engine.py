@@ -117,7 +117,7 @@ def test_an_engine_that_cannot_be_is_refused_before_anything_is_made(films: Proj
         "nothing answers at 127.0.0.1:1": distil("engine.kind=ray,engine.address=127.0.0.1:1"),
         "kind: Input should be 'local' or 'ray'": distil("engine.kind=dask"),
         "an address needs kind: ray": distil("engine.address=auto"),
-        "engine.workers": distil("engine.workers=0"),
+        "workers: Input should be greater": distil("engine.workers=0"),
         "cannot share Ray's workers": distil("engine.kind=ray", "--runner=ParallelRunner"),
     }
     outcomes = films.kedro_each(*refused.values())
