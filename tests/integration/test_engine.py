@@ -90,7 +90,12 @@ def test_killed_on_ray_it_resumes_and_has_the_bytes_of_a_local_run(films: Projec
 def test_a_run_on_ray_ends_by_a_signal_and_so_do_its_workers(
     films: Project, sent: signal.Signals
 ) -> None:
-    running = films.start(*DISTILL, RAY)
+    # A shell that starts the tests in the background lets them, and their children, ignore SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        running = films.start(*DISTILL, RAY)
+    finally:
+        signal.signal(signal.SIGINT, before)
     cache = films.path / "data/04_feature/embedding_cache"
     deadline = time.monotonic() + 300
     while not list(cache.rglob("segment-*.record.json")):
